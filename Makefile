@@ -79,13 +79,13 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
 .PHONY: help run run-nodes build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
-	test-cuda-kernels test-metrics test-ray test-hadoop test-hadoop-compat test-page dist-hadoop lint lint-rust lint-python lint-page lint-hadoop test-mrjob test-streaming \
+	test-cuda-kernels test-metrics test-ray test-hadoop test-hadoop-compat test-page dist-hadoop lint lint-rust lint-python lint-page lint-hadoop test-mrjob test-streaming test-places \
 	screenshots-page miri loom campaign campaign-nodes campaign-serve \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu \
-	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-serve bench-python bench-streaming \
+	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-serve bench-python bench-streaming run-places bench-places \
 	corpus clean test-emulators s3-server \
 	need-cargo need-chromium need-emulators need-java need-lints need-miri need-node need-pocl need-python
 
@@ -228,6 +228,11 @@ test-cuda-kernels: need-cargo $(VENV)/nvrtc-$(NVRTC) ## Compile every kernel wit
 test-hadoop: need-java ## Build the Hadoop engine and run its tests, with style, Javadoc and coverage
 	cd hadoop && mvn -B -ntp verify
 
+test-places: need-java ## Run the Hadoop engine's tests over three places in one JVM, and those of places on Spark
+	cd hadoop && mvn -B -ntp -Pplaces test -Dsurefire.failIfNoSpecifiedTests=false -Dtest='!SmallHeapTest'
+	cd hadoop && mvn -B -ntp -q package -DskipTests
+	cd hadoop/spark && mvn -B -ntp test
+
 test-hadoop-compat: need-java $(HADOOP_JAR) ## Run Pig, Crunch and Mahout on the engine and on Hadoop's local runner (three minutes)
 	cd hadoop/compat && mvn -B -ntp test
 
@@ -283,6 +288,7 @@ lint-hadoop: need-java
 	cd hadoop && mvn -q spotless:check compile
 	cd hadoop/compat && mvn -q spotless:check
 	cd hadoop/bench/cluster && mvn -q spotless:check
+	cd hadoop/spark && mvn -q spotless:check
 
 campaign: need-cargo ## Kill runs a thousand times and let them go on, and as many programs in Python; SEED=1 KILLS=1000 (slow)
 	cargo build --release -p tegula-reliability
@@ -419,6 +425,14 @@ bench-hadoop: need-java need-python $(CORPUS)/zipf.txt ## Time Hadoop's jobs bes
 bench-hadoop-cluster: need-java need-python ## Time sequences of jobs beside Hadoop's own cluster (slow); RUNS=5
 	cd hadoop && mvn -q package -DskipTests
 	python3 hadoop/bench/iterative.py --cluster --runs $(RUNS)
+
+run-places: need-java need-python ## Run a page rank of the Hadoop engine over four JVMs and show which pairs moved; PLACES=jvm:4
+	cd hadoop && mvn -B -ntp -q package -DskipTests
+	python3 hadoop/bench/places.py --show $(or $(PLACES),jvm:4)
+
+bench-places: need-java need-python $(CORPUS)/zipf.txt ## Time Hadoop's jobs over 1, 2 and 4 places beside one JVM; RUNS=5
+	cd hadoop && mvn -B -ntp -q package -DskipTests
+	python3 hadoop/bench/places.py --text $(CORPUS)/zipf.txt --runs $(RUNS)
 
 bench-hadoop-memory: need-java need-python ## Sort 4 GB with a heap of 1 GB (12 GB of disk); SCRATCH=folder
 	cd hadoop && mvn -q package -DskipTests

@@ -11,6 +11,27 @@ public final class Settings {
     /** How many tasks run at once, over all jobs of the JVM; read at its first job. All processors if it is not set. */
     public static final String WORKERS = "tegula.workers";
 
+    /**
+     * Where tasks run; read at the JVM's first job. In this JVM as a whole if it is not set; {@code jvm:4} for four places that
+     * are JVMs of their own on this machine; {@code local:4} for four places in this JVM, which is for tests.
+     */
+    public static final String PLACES = "tegula.places";
+
+    /** More options for the JVMs of {@code jvm:4}, such as {@code -Xmx8g}. By default they share the heap of this JVM. */
+    public static final String PLACES_JAVA_OPTS = "tegula.places.java.opts";
+
+    /** The address at which the places connect to the driver; the loopback address if it is not set. */
+    public static final String PLACES_HOST = "tegula.places.host";
+
+    /** After how many seconds a place that is not heard of counts as lost. */
+    public static final String PLACES_LEASE_SECONDS = "tegula.places.lease.seconds";
+
+    /** The seconds if none are set. */
+    public static final int PLACES_LEASE_SECONDS_DEFAULT = 30;
+
+    /** How often a job is run again, from its input files, after a place was lost. 0 if it is not set: it fails. */
+    public static final String PLACES_RERUNS = "tegula.places.reruns";
+
     /** How many mebibytes of the heap map output may take; read at the JVM's first job. Half of the heap if not set. */
     public static final String MEMORY_MB = "tegula.memory.mb";
 

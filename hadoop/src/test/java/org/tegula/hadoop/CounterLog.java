@@ -9,11 +9,16 @@ import org.apache.log4j.AppenderSkeleton;
 import org.apache.log4j.Level;
 import org.apache.log4j.Logger;
 import org.apache.log4j.spi.LoggingEvent;
+import org.tegula.hadoop.api.PlaceCounter;
 
 /** Takes the counters of jobs from the log of Hadoop's client. */
 final class CounterLog extends AppenderSkeleton implements AutoCloseable {
     /** Counters that differ from run to run, depend on the engine, or exist in one of the two alone. */
     private static final Set<String> OWN = Set.of(
+            PlaceCounter.BYTES_MOVED.name(),
+            PlaceCounter.PAIRS_MOVED.name(),
+            PlaceCounter.PAIRS_SHARED.name(),
+            PlaceCounter.PAIRS_STAYED.name(),
             "CPU time spent (ms)",
             "Combine input records",
             "Combine output records",

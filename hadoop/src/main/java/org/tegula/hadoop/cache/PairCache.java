@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.apache.hadoop.conf.Configuration;
 import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.memory.MemoryBudget;
@@ -20,11 +21,21 @@ public final class PairCache implements Room {
     static final int NO_HOME = -1;
 
     private static final int SHARE_OF_HEAP = 4;
+    private static final int MOST_ELSEWHERE = 100_000;
 
     private static PairCache shared;
 
     private final MemoryBudget budget;
     private final Segments entries;
+    /** The slots of pairs that caches of other JVMs have, as far as is known; those kept longest go first. */
+    private final Map<BlockKey, Integer> elsewhere = new LinkedHashMap<>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<BlockKey, Integer> eldest) {
+            return size() > MOST_ELSEWHERE;
+        }
+    };
+
+    private final List<Listener> listeners = new CopyOnWriteArrayList<>();
     private long hits;
     private long misses;
 
@@ -192,12 +203,78 @@ public final class PairCache implements Room {
     public synchronized void put(BlockKey key, PairBlock block, FileVersion version, ReadSettings settings, int home) {
         remove(key);
         entries.put(key, new Segments.Entry(block, version, settings, home));
+        listeners.forEach(each -> each.kept(key, home));
+    }
+
+    /** Is told of changes, so that the caches of several JVMs know of each other. It is called under the cache's lock. */
+    public interface Listener {
+        /**
+         * Pairs are kept from now on.
+         *
+         * @param key which
+         * @param home the slot where they are
+         */
+        default void kept(BlockKey key, int home) {}
+
+        /**
+         * All pairs of a path were dropped, of which other JVMs had some.
+         *
+         * @param path its name, with its file system; empty for all paths
+         */
+        default void forgotten(String path) {}
+
+        /**
+         * A path was renamed of which other JVMs have pairs.
+         *
+         * @param from the name that it had
+         * @param to the name that it has
+         */
+        default void renamed(String from, String to) {}
+    }
+
+    /**
+     * Tells someone of all changes from now on.
+     *
+     * @param listener that is told
+     */
+    public void listen(Listener listener) {
+        listeners.add(listener);
+    }
+
+    /**
+     * Tells someone no more.
+     *
+     * @param listener that was told
+     */
+    public void ignore(Listener listener) {
+        listeners.remove(listener);
+    }
+
+    /**
+     * Notes that the cache of another JVM has pairs.
+     *
+     * @param key which
+     * @param home the slot where they are
+     */
+    public synchronized void keptElsewhere(BlockKey key, int home) {
+        elsewhere.remove(key);
+        elsewhere.put(key, home);
+    }
+
+    /**
+     * Forgets what other JVMs have kept in some slots.
+     *
+     * @param from the first slot
+     * @param end the slot after the last
+     */
+    public synchronized void lostElsewhere(int from, int end) {
+        elsewhere.values().removeIf(home -> home >= from && home < end);
     }
 
     /** Where pairs are, whatever their version; {@link #NO_HOME} if there are none. */
     synchronized int home(BlockKey key) {
         Segments.Entry entry = entries.get(key);
-        return entry == null ? NO_HOME : entry.home;
+        return entry == null ? elsewhere.getOrDefault(key, NO_HOME) : entry.home;
     }
 
     /**
@@ -206,7 +283,7 @@ public final class PairCache implements Room {
      * @return false if there are any pairs
      */
     public synchronized boolean isEmpty() {
-        return entries.isEmpty();
+        return entries.isEmpty() && elsewhere.isEmpty();
     }
 
     private void remove(BlockKey key) {
@@ -236,10 +313,25 @@ public final class PairCache implements Room {
      */
     public void renamed(String from, String to, Versions versions) {
         forget(to);
+        renamedElsewhere(from, to);
         for (BlockKey key : keysUnder(from)) {
             BlockKey moved = key.moved(from, to);
             rename(key, moved, versions.of(moved.name())); // without the lock: a file system is asked
         }
+    }
+
+    private synchronized void renamedElsewhere(String from, String to) {
+        List<BlockKey> others = elsewhereUnder(from);
+        if (!others.isEmpty()) {
+            others.forEach(key -> elsewhere.put(key.moved(from, to), elsewhere.remove(key)));
+            listeners.forEach(each -> each.renamed(from, to));
+        }
+    }
+
+    private List<BlockKey> elsewhereUnder(String place) {
+        return elsewhere.keySet().stream()
+                .filter(key -> key.name().equals(place) || key.name().startsWith(place + "/"))
+                .toList();
     }
 
     private synchronized void rename(BlockKey key, BlockKey moved, FileVersion now) {
@@ -262,6 +354,11 @@ public final class PairCache implements Room {
      */
     public synchronized void forget(String place) {
         entries.under(place).forEach(this::remove);
+        List<BlockKey> others = elsewhereUnder(place);
+        if (!others.isEmpty()) {
+            others.forEach(elsewhere::remove);
+            listeners.forEach(each -> each.forgotten(place));
+        }
     }
 
     private synchronized List<BlockKey> keysUnder(String place) {
@@ -357,5 +454,7 @@ public final class PairCache implements Room {
     public synchronized void clear() {
         entries.forEach((key, entry) -> entry.block.release());
         entries.clear();
+        elsewhere.clear();
+        listeners.forEach(each -> each.forgotten(""));
     }
 }

@@ -56,7 +56,7 @@ public abstract class SequencePairs {
      *
      * @return its length
      */
-    public final long length() {
+    public long length() {
         return layout.length();
     }
 
@@ -73,7 +73,7 @@ public abstract class SequencePairs {
      * @param conf of the job that wants them
      * @return null if the job would decode the file in another way, or has other classes
      */
-    public final PairBlock find(long start, long bytes, Configuration conf) {
+    public PairBlock find(long start, long bytes, Configuration conf) {
         return Objects.equals(serializations, conf.get(CommonConfigurationKeys.IO_SERIALIZATIONS_KEY))
                         && all().isReadableWith(conf)
                 ? part(layout.part(start, bytes))

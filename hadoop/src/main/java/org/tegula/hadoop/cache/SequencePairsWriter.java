@@ -60,8 +60,9 @@ public final class SequencePairsWriter {
          * Ends the file, as pairs.
          *
          * @param pairs null if they cannot be read from memory; the file disposes of them
+         * @throws IOException if the file cannot be ended
          */
-        void complete(SequencePairs pairs);
+        void complete(SequencePairs pairs) throws IOException;
     }
 
     /**
@@ -91,7 +92,12 @@ public final class SequencePairsWriter {
             return serialization != null && serialization.getClass() == WritableSerialization.class;
         }
 
-        private boolean mayStay() {
+        /**
+         * Whether the objects themselves may be kept.
+         *
+         * @return false if they may be changed, or are of classes that end with their job
+         */
+        public boolean mayStay() {
             return promised && !ClassOrigin.isOfJob(keyType) && !ClassOrigin.isOfJob(valueType);
         }
     }

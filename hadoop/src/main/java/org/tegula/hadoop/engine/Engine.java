@@ -15,6 +15,7 @@ import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.job.Job;
 import org.tegula.hadoop.job.JobFolder;
 import org.tegula.hadoop.memory.MemoryBudget;
+import org.tegula.hadoop.place.Places;
 
 /** Runs the jobs of one JVM: they share its slots and its memory. It remembers the jobs that ended last. */
 public final class Engine {
@@ -25,7 +26,7 @@ public final class Engine {
 
     private static Engine shared;
 
-    private final Slots slots;
+    private final Places places;
     private final MemoryBudget memory;
     private final PairCache cache;
     private final long mostBufferBytes;
@@ -37,17 +38,17 @@ public final class Engine {
     /**
      * An engine of its own.
      *
-     * @param workers how many tasks run at once
+     * @param places where tasks run
      * @param memoryBytes how much map output may take, while it is collected and afterwards
      * @param cache of pairs that jobs read and write
      * @param remembered how many jobs it knows, unless more run
      */
-    public Engine(int workers, long memoryBytes, PairCache cache, int remembered) {
+    public Engine(Places places, long memoryBytes, PairCache cache, int remembered) {
         this.remembered = remembered;
         this.cache = cache;
-        slots = new Slots(workers);
+        this.places = places;
         memory = new MemoryBudget(memoryBytes / RUNS_SHARE);
-        mostBufferBytes = memoryBytes / BUFFERS_SHARE / workers;
+        mostBufferBytes = memoryBytes / BUFFERS_SHARE / places.slots().count();
     }
 
     /**
@@ -61,7 +62,7 @@ public final class Engine {
             int processors = Runtime.getRuntime().availableProcessors();
             long halfHeapMb = Runtime.getRuntime().maxMemory() >> 21;
             shared = new Engine(
-                    Math.max(1, conf.getInt(Settings.WORKERS, processors)),
+                    Places.of(conf, Math.max(1, conf.getInt(Settings.WORKERS, processors))),
                     Math.max(1, conf.getLong(Settings.MEMORY_MB, halfHeapMb)) << 20,
                     PairCache.shared(conf),
                     Math.max(1, conf.getInt(Settings.JOBS_REMEMBERED, Settings.JOBS_REMEMBERED_DEFAULT)));
@@ -89,7 +90,7 @@ public final class Engine {
      * @throws IOException if the user is not known
      */
     public Job submit(JobID id, JobFolder files, JobConf conf, Runnable afterwards) throws IOException {
-        Job job = new Job(id, conf, files, slots, memory, cache, bufferBytes(conf));
+        Job job = new Job(id, conf, files, places, memory, cache, bufferBytes(conf));
         synchronized (this) {
             jobs.put(id, job);
             forgetOldest();
@@ -139,7 +140,7 @@ public final class Engine {
      * @return the slots themselves
      */
     public Slots slots() {
-        return slots;
+        return places.slots();
     }
 
     /**

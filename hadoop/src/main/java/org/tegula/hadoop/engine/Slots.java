@@ -15,8 +15,8 @@ import org.slf4j.LoggerFactory;
  * Runs a limited number of pieces of work at once, over all jobs: those of a line of lower rank first. Lines of one rank share
  * the slots: a free slot goes to the line that has the fewest, and among equals to the one that has begun the fewest pieces
  * since both wait, then to the older one. Within a line, a slot takes the pieces that belong to it and those that belong to
- * none, in turn, and then those that would wait longest elsewhere. So pieces that belong together run in one slot as long as no
- * slot is idle.
+ * none, in turn, and then those that would wait longest elsewhere at its place. So pieces that belong together run in one slot
+ * as long as no slot of their place is idle, and always at one place.
  *
  * <p>A slot's thread goes from piece to piece. A piece that never returns can be abandoned with its thread; the slot continues
  * with another. Programs may leave data in threads; so a thread ends when it has been idle, and does not begin another line
@@ -31,6 +31,8 @@ public final class Slots {
     private static final long OLD_NANOS = TimeUnit.SECONDS.toNanos(60);
 
     private final List<Slot> slots = new ArrayList<>();
+    private final int places;
+    private final int perPlace;
     private final TreeSet<Line> waiting =
             new TreeSet<>(Comparator.comparingInt(Line::rank).thenComparingLong(Line::number));
     /** Nothing waits in it. */
@@ -40,15 +42,57 @@ public final class Slots {
     private long pieces;
 
     /**
-     * Some slots.
+     * Some slots of one place.
      *
      * @param count how many
      */
     public Slots(int count) {
-        for (int i = 0; i < count; i++) {
+        this(1, count);
+    }
+
+    /**
+     * The slots of some places: those of a place have numbers in a row.
+     *
+     * @param places how many places
+     * @param perPlace how many slots each has
+     */
+    public Slots(int places, int perPlace) {
+        this.places = places;
+        this.perPlace = perPlace;
+        for (int i = 0; i < places * perPlace; i++) {
             slots.add(new Slot(i));
         }
         lent = new Line(Integer.MAX_VALUE, -1);
+    }
+
+    /**
+     * The place of a slot.
+     *
+     * @param slot its number
+     * @return the number of the place
+     */
+    public int placeOf(int slot) {
+        return slot / perPlace;
+    }
+
+    /**
+     * The slot of a partition, which is the same for all jobs. Partitions go to places in turn.
+     *
+     * @param partition its number
+     * @return the number of the slot
+     */
+    public int slotOf(int partition) {
+        return placeOfPartition(partition) * perPlace + Math.floorMod(Math.floorDiv(partition, places), perPlace);
+    }
+
+    /**
+     * The place of a partition, which is the same for all jobs.
+     *
+     * @param partition its number
+     * @return the number of the place
+     */
+    public int placeOfPartition(int partition) {
+        return Math.floorMod(partition, places);
     }
 
     /**
@@ -80,14 +124,15 @@ public final class Slots {
     }
 
     /**
-     * Runs something short in a slot that nobody needs at the moment.
+     * Runs something short in a slot of a place that nobody needs at the moment.
      *
+     * @param place where
      * @param name of its thread
      * @param body to run; it must not throw
      * @return false if no slot is free, or something waits; then it is not run
      */
-    public synchronized boolean lend(String name, Runnable body) {
-        for (Slot slot : slots) {
+    public synchronized boolean lend(int place, String name, Runnable body) {
+        for (Slot slot : slots.subList(place * perPlace, (place + 1) * perPlace)) {
             if (slot.piece == null && waiting.isEmpty()) {
                 slot.begin(new Piece(lent, slots.size(), pieces++, name, ignored -> body.run()));
                 return true;
@@ -99,28 +144,36 @@ public final class Slots {
     /** Begins waiting pieces: first those that belong to a free slot. */
     private void fill() {
         for (Slot slot : slots) {
-            if (slot.piece == null && !waiting.isEmpty()) {
-                Line next = next();
-                if (next.hasFor(slot.number)) {
+            if (slot.piece == null) {
+                Line next = next(slot.number);
+                if (next != null && next.hasFor(slot.number)) {
                     slot.begin(next.take(slot.number));
                 }
             }
         }
         for (Slot slot : slots) {
-            if (slot.piece == null && !waiting.isEmpty()) {
-                slot.begin(next().take(slot.number));
+            if (slot.piece == null) {
+                Line next = next(slot.number);
+                if (next != null) {
+                    slot.begin(next.take(slot.number));
+                }
             }
         }
     }
 
-    /** The line whose turn it is; something must wait. */
-    private Line next() {
-        Line next = waiting.first();
+    /** The line whose turn it is in a slot; null if nothing waits that may run at its place. */
+    private Line next(int slot) {
+        Line next = null;
         for (Line each : waiting) {
-            if (each.rank != next.rank) {
+            if (next != null && each.rank != next.rank) {
                 break;
             }
-            if (each.running < next.running || each.running == next.running && each.begun < next.begun) {
+            if (!each.mayRunAt(placeOf(slot))) {
+                continue;
+            }
+            if (next == null
+                    || each.running < next.running
+                    || each.running == next.running && each.begun < next.begun) {
                 next = each;
             }
         }
@@ -170,7 +223,7 @@ public final class Slots {
         /**
          * Adds something to be run; {@link #begin} lets it run.
          *
-         * @param home the slot where it belongs, modulo their number, or {@link #ANYWHERE}
+         * @param home the slot where it belongs, modulo their number, or {@link #ANYWHERE}; it runs at the place of that slot
          * @param name of its thread
          * @param body to run, given the number of its slot; it must not throw
          * @return its handle
@@ -195,6 +248,18 @@ public final class Slots {
             }
         }
 
+        private boolean mayRunAt(int place) {
+            if (places == 1 || !homes.get(slots.size()).isEmpty()) {
+                return true;
+            }
+            for (int slot = place * perPlace; slot < (place + 1) * perPlace; slot++) {
+                if (!homes.get(slot).isEmpty()) {
+                    return true;
+                }
+            }
+            return false;
+        }
+
         private boolean hasFor(int slot) {
             return !homes.get(slot).isEmpty() || !homes.get(slots.size()).isEmpty();
         }
@@ -204,7 +269,7 @@ public final class Slots {
             Piece anyones = homes.get(slots.size()).peekFirst();
             Piece next;
             if (mine == null && anyones == null) {
-                next = longest().peekLast();
+                next = longest(placeOf(slot)).peekLast();
             } else if (mine == null || anyones != null && anyones.number < mine.number) {
                 next = anyones;
             } else {
@@ -214,9 +279,10 @@ public final class Slots {
             return next;
         }
 
-        private Deque<Piece> longest() {
-            Deque<Piece> longest = homes.get(0);
-            for (Deque<Piece> each : homes) {
+        private Deque<Piece> longest(int place) {
+            List<Deque<Piece>> there = homes.subList(place * perPlace, (place + 1) * perPlace);
+            Deque<Piece> longest = there.get(0);
+            for (Deque<Piece> each : there) {
                 if (each.size() > longest.size()) {
                     longest = each;
                 }
@@ -308,7 +374,7 @@ public final class Slots {
                     return null;
                 }
                 slot.end();
-                if (System.nanoTime() - born > OLD_NANOS && (waiting.isEmpty() || next() != done.line)) {
+                if (System.nanoTime() - born > OLD_NANOS && next(slot.number) != done.line) {
                     slot.worker = null;
                     fill();
                     return null;

@@ -37,7 +37,10 @@ public final class CachedLocalFileSystem extends LocalFileSystem implements Pair
     @Override
     public void initialize(URI uri, Configuration conf) throws IOException {
         held.initialize(uri, conf);
-        if (!conf.getTrimmed(Settings.SERVER_ADDRESS, "").isEmpty()) {
+        if (PlaceFileSystem.isWanted()) {
+            fs = new PlaceFileSystem();
+            fs.initialize(uri, conf);
+        } else if (!conf.getTrimmed(Settings.SERVER_ADDRESS, "").isEmpty()) {
             fs = new ServedFileSystem();
             fs.initialize(uri, conf);
         }
@@ -87,6 +90,9 @@ public final class CachedLocalFileSystem extends LocalFileSystem implements Pair
 
     @Override
     public SequencePairsWriter createPairs(Path file, SequencePairsWriter.Types types) throws IOException {
+        if (fs instanceof PlaceFileSystem place) {
+            return types.areWritables() ? place.createPairs(file, types) : null;
+        }
         return fs == held && types.areWritables() ? held.held().createPairs(file, types) : null;
     }
 

@@ -23,6 +23,7 @@ import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.cache.FileVersion;
 import org.tegula.hadoop.cache.PairCache;
+import org.tegula.hadoop.cache.PairsLost;
 import org.tegula.hadoop.cache.SequencePairs;
 import org.tegula.hadoop.cache.SequencePairsWriter;
 import org.tegula.hadoop.memory.NoRoomException;
@@ -221,6 +222,9 @@ final class HeldFiles implements Overlay {
         Path half = new Path(target.getParent(), "." + target.getName() + ".tegula-" + System.nanoTime());
         try (OutputStream out = createOnDisk(half, file.permission())) {
             file.writeTo(out);
+        } catch (PairsLost e) {
+            disk.delete(half, false);
+            throw e.of(name);
         } catch (IOException | RuntimeException e) {
             disk.delete(half, false);
             throw e;
@@ -329,6 +333,16 @@ final class HeldFiles implements Overlay {
             return null;
         }
         return new SequencePairsWriter(new HeldPairs(this, name, newFile(name, null)), types);
+    }
+
+    /** Adds a sequence file whose pairs were made elsewhere; false if it would not be held, or there is something of its name. */
+    boolean addPairs(Path path, SequencePairs pairs) throws IOException {
+        String name = held(path);
+        if (!wouldHold(path, name) || isHeld(name) || !mkdirsAbove(path)) {
+            return false;
+        }
+        newFile(name, null).complete(pairs);
+        return true;
     }
 
     @Override

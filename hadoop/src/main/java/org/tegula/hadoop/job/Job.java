@@ -4,8 +4,12 @@ import java.io.IOException;
 import java.net.URLClassLoader;
 import java.security.PrivilegedExceptionAction;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.JobConf;
@@ -26,37 +30,44 @@ import org.apache.hadoop.security.UserGroupInformation;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.Settings;
-import org.tegula.hadoop.cache.CachedOutput;
 import org.tegula.hadoop.cache.PairCache;
-import org.tegula.hadoop.engine.Slots;
+import org.tegula.hadoop.collect.SpareSlots;
 import org.tegula.hadoop.live.LiveValues;
 import org.tegula.hadoop.memory.MemoryBudget;
-import org.tegula.hadoop.run.Run;
+import org.tegula.hadoop.place.MapOutput;
+import org.tegula.hadoop.place.PlaceJob;
+import org.tegula.hadoop.place.PlaceLost;
+import org.tegula.hadoop.place.PlacedJob;
+import org.tegula.hadoop.place.Places;
 import org.tegula.hadoop.run.SpillFiles;
-import org.tegula.hadoop.task.Attempt;
+import org.tegula.hadoop.task.AttemptHandle;
 import org.tegula.hadoop.task.JobResources;
-import org.tegula.hadoop.task.MapAttempt;
-import org.tegula.hadoop.task.ReduceAttempt;
 import org.tegula.hadoop.task.SplitFile;
 
 /** One job, from its files to its committed output. {@link #execute} is all of it on one screen. */
 public final class Job implements JobFacts {
     private static final Logger LOG = LoggerFactory.getLogger(Job.class);
 
+    /** More attempts than a task makes in one run of the job. */
+    private static final int ATTEMPTS_OF_A_RUN = 1000;
+
     private final JobID id;
     private final JobConf conf;
     private final JobFolder folder;
-    private final Slots slots;
+    private final Places places;
     private final JobResources resources;
     private final UserGroupInformation user;
     private final JobState state;
     private final JobEvents events = new JobEvents();
     private final Optional<JobHistory> history;
     private final ClassLoader parentClasses = Thread.currentThread().getContextClassLoader();
-    private final List<CachedOutput> written = new ArrayList<>();
+    private List<PlaceJob> parts = List.of();
     private URLClassLoader classes;
     private Stage stage;
     private boolean killed;
+    private int reruns;
+    /** What the present run has lost; null if nothing. */
+    private PlaceLost loss;
 
     /**
      * A job that was submitted by the present user; it is still to be started.
@@ -64,7 +75,7 @@ public final class Job implements JobFacts {
      * @param id its name
      * @param conf its configuration
      * @param folder its files
-     * @param slots where its tasks run
+     * @param places where its tasks run
      * @param memory for map output
      * @param cache of pairs that jobs have read and written before
      * @param bufferBytes how much a map task collects before it sorts
@@ -74,7 +85,7 @@ public final class Job implements JobFacts {
             JobID id,
             JobConf conf,
             JobFolder folder,
-            Slots slots,
+            Places places,
             MemoryBudget memory,
             PairCache cache,
             long bufferBytes)
@@ -82,7 +93,7 @@ public final class Job implements JobFacts {
         this.id = id;
         this.conf = conf;
         this.folder = folder;
-        this.slots = slots;
+        this.places = places;
         this.resources = new JobResources(
                 conf,
                 memory,
@@ -91,7 +102,7 @@ public final class Job implements JobFacts {
                 new LiveValues(memory),
                 bufferBytes,
                 new SplitFile(folder.splitFile()),
-                work -> slots.lend(id + " helps", work));
+                SpareSlots.NONE);
         this.history = HistoryFolder.of(conf).map(JobHistory::new);
         this.user = UserGroupInformation.getCurrentUser();
         this.state = new JobState(
@@ -120,7 +131,7 @@ public final class Job implements JobFacts {
         String why = "";
         try {
             user.doAs((PrivilegedExceptionAction<Void>) () -> {
-                execute();
+                executeWhilePlacesAreLost();
                 return null;
             });
             last = JobStatus.State.SUCCEEDED;
@@ -173,36 +184,74 @@ public final class Job implements JobFacts {
         return cause instanceof TaskFailure ? cause.getMessage() : cause.toString();
     }
 
-    private void execute() throws Exception {
+    /** Runs the job again, from the files of its input, as often as it wants after the loss of a place. */
+    private void executeWhilePlacesAreLost() throws Exception {
         UnusedSettings.check(id.toString(), conf);
-        List<Run> shuffled = new ArrayList<>();
-        try (LocalCache cache = LocalCache.fill(conf, id.toString(), this::isKilled);
-                JobJar jar = JobJar.open(conf, id.toString());
-                URLClassLoader loader = JobClasses.load(conf, jar.with(cache.classPath()), parentClasses)) {
-            useClasses(loader);
+        try {
+            int most = conf.getInt(Settings.PLACES_RERUNS, 0);
+            while (!isExecuted(most)) {
+                synchronized (this) {
+                    reruns++;
+                    stage = null;
+                    loss = null;
+                }
+            }
+        } finally {
+            folder.delete(conf);
+        }
+    }
+
+    /** False if the job is to run again. */
+    private boolean isExecuted(int most) throws Exception {
+        try {
+            execute();
+            return true;
+        } catch (Exception e) {
+            if (reruns == most || isKilled() || !(e instanceof PlaceLost || e.getCause() instanceof PlaceLost)) {
+                throw e;
+            }
+            LOG.warn("{} is run again from its input: {}", id, e.getMessage());
+            return false;
+        }
+    }
+
+    private void execute() throws Exception {
+        List<MapOutput> shuffled = new ArrayList<>();
+        try (JobScope scope =
+                JobScope.open(conf, id.toString(), LocalCache.workingFolders(conf), parentClasses, this::isKilled)) {
+            useClasses(scope.classes());
+            parts = places.begin(new PlacedJob(id, folder, user, resources, this::lost));
             JobContext context = new JobContextImpl(conf, id);
             OutputCommitter committer = JobCommitter.of(conf, id);
             try {
                 JobSplit.TaskSplitMetaInfo[] splits = folder.readSplits(id, conf);
                 makeTasks(splits.length, conf.getNumReduceTasks());
-                Optional<String> held = TemporaryOutput.hold(conf);
+                Optional<String> held = TemporaryOutput.hold(conf, places.areElsewhere());
                 committer.setupJob(context);
                 state.setUp();
                 shuffled.addAll(map(splits));
                 reduce(shuffled, splits.length);
                 committer.commitJob(context);
-                keepWritten();
+                for (PlaceJob part : parts) {
+                    part.keepWritten();
+                }
                 held.ifPresent(this::tell);
             } catch (Throwable e) {
                 abort(committer, context);
                 throw e;
             }
         } finally {
-            shuffled.forEach(Run::release);
-            resources.live().release();
-            abandonWritten();
+            shuffled.forEach(MapOutput::release);
+            parts.forEach(PlaceJob::close);
             resources.disk().delete();
-            folder.delete(conf);
+        }
+    }
+
+    /** Ends the job, because a place has lost what the job had there. */
+    private synchronized void lost(PlaceLost what) {
+        loss = what;
+        if (stage != null) {
+            stage.fail(what);
         }
     }
 
@@ -210,21 +259,6 @@ public final class Job implements JobFacts {
     private void tell(String note) {
         LOG.warn("{}: {}", id, note);
         state.setNote(note);
-    }
-
-    private synchronized void addWritten(Attempt attempt) {
-        written.addAll(attempt.copies());
-    }
-
-    private synchronized void keepWritten() throws InterruptedException {
-        for (CachedOutput output : written) {
-            output.keep();
-        }
-    }
-
-    private synchronized void abandonWritten() {
-        written.forEach(CachedOutput::abandon);
-        written.clear();
     }
 
     private void useClasses(URLClassLoader loader) {
@@ -248,79 +282,60 @@ public final class Job implements JobFacts {
     private List<TaskState> tasks(TaskType type, int count) {
         List<TaskState> tasks = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            tasks.add(new TaskState(new TaskID(id, type, i)));
+            tasks.add(new TaskState(new TaskID(id, type, i), reruns * ATTEMPTS_OF_A_RUN));
         }
         return tasks;
     }
 
-    /** The runs of all map tasks, in the order of the tasks. */
-    private List<Run> map(JobSplit.TaskSplitMetaInfo[] splits) throws Exception {
-        int[] homes = SplitHomes.of(splits, resources);
-        List<List<Run>> outputs = new ArrayList<>();
-        for (int i = 0; i < splits.length; i++) {
-            outputs.add(List.of());
-        }
+    /** The output of all map tasks that have any, in the order of the tasks. */
+    private List<MapOutput> map(JobSplit.TaskSplitMetaInfo[] splits) throws Exception {
+        int[] homes = SplitHomes.of(splits, resources, places.slots());
+        MapOutput[] outputs = new MapOutput[splits.length];
         try {
-            run(new Stage(state.maps(), StageRules.forMaps(conf), slots.line(rank()), new Tasks() {
+            run(new Stage(state.maps(), StageRules.forMaps(conf), places.slots().line(rank()), new Tasks() {
                 @Override
                 public int home(TaskState task) {
                     return homes[task.id().getId()];
                 }
 
                 @Override
-                public Attempt attempt(TaskState task, TaskAttemptID attempt, int slot) {
-                    launched(attempt);
-                    JobSplit.TaskSplitIndex split = splits[task.id().getId()].getSplitIndex();
-                    return MapAttempt.of(resources, attempt, slot, split);
+                AttemptHandle attempt(TaskState task, TaskAttemptID attempt, int slot, PlaceJob part) {
+                    return part.map(attempt, slot, splits[task.id().getId()].getSplitIndex());
                 }
 
                 @Override
-                public void succeeded(TaskState task, Attempt attempt) {
-                    outputs.set(task.id().getId(), ((MapAttempt) attempt).output());
-                    addWritten(attempt);
-                }
-
-                @Override
-                public void discard(Attempt attempt) {
-                    ((MapAttempt) attempt).output().forEach(Run::release);
-                    attempt.abandonCopies();
+                void succeeded(TaskState task, AttemptHandle attempt, PlaceJob part) {
+                    outputs[task.id().getId()] = part.output(attempt);
                 }
             }));
         } catch (Throwable e) {
-            outputs.forEach(runs -> runs.forEach(Run::release));
+            Arrays.stream(outputs).filter(Objects::nonNull).forEach(MapOutput::release);
             throw e;
         }
-        return outputs.stream().flatMap(List::stream).toList();
+        return Arrays.stream(outputs).filter(Objects::nonNull).toList();
     }
 
-    private void reduce(List<Run> shuffled, int maps) throws Exception {
-        run(new Stage(state.reduces(), StageRules.forReduces(conf), slots.line(rank()), new Tasks() {
-            @Override
-            public int home(TaskState task) {
-                return task.id().getId();
-            }
+    private void reduce(List<MapOutput> shuffled, int maps) throws Exception {
+        run(new Stage(
+                state.reduces(), StageRules.forReduces(conf), places.slots().line(rank()), new Tasks() {
+                    @Override
+                    public int home(TaskState task) {
+                        return places.slots().slotOf(task.id().getId());
+                    }
 
-            @Override
-            public Attempt attempt(TaskState task, TaskAttemptID attempt, int slot) {
-                launched(attempt);
-                return ReduceAttempt.of(resources, attempt, shuffled, maps);
-            }
-
-            @Override
-            public void succeeded(TaskState task, Attempt attempt) {
-                addWritten(attempt);
-            }
-
-            @Override
-            public void discard(Attempt attempt) {
-                attempt.abandonCopies();
-            }
-        }));
+                    @Override
+                    AttemptHandle attempt(TaskState task, TaskAttemptID attempt, int slot, PlaceJob part) {
+                        return part.reduce(attempt, home(task), shuffled, maps);
+                    }
+                }));
     }
 
     private void run(Stage next) throws Exception {
         synchronized (this) {
             stage = next;
+            if (loss != null) {
+                next.fail(loss);
+            }
             if (killed) {
                 next.stop();
             }
@@ -349,8 +364,39 @@ public final class Job implements JobFacts {
 
     /** The common part of stages of both kinds. */
     private abstract class Tasks implements Stage.Work {
+        private final Map<AttemptHandle, PlaceJob> owners = new ConcurrentHashMap<>();
+
+        abstract AttemptHandle attempt(TaskState task, TaskAttemptID attempt, int slot, PlaceJob part);
+
+        /** Takes the result of a task. */
+        void succeeded(TaskState task, AttemptHandle attempt, PlaceJob part) {}
+
         @Override
-        public void run(Attempt attempt) throws Exception {
+        public AttemptHandle attempt(TaskState task, TaskAttemptID attempt, int slot) {
+            launched(attempt);
+            PlaceJob part = parts.get(places.slots().placeOf(slot));
+            AttemptHandle made = attempt(task, attempt, slot, part);
+            owners.put(made, part);
+            return made;
+        }
+
+        @Override
+        public void succeeded(TaskState task, AttemptHandle attempt) {
+            PlaceJob part = owners.remove(attempt);
+            part.accept(attempt);
+            succeeded(task, attempt, part);
+        }
+
+        @Override
+        public void discard(AttemptHandle attempt) {
+            PlaceJob part = owners.remove(attempt);
+            if (part != null) {
+                part.discard(attempt);
+            }
+        }
+
+        @Override
+        public void run(AttemptHandle attempt) throws Exception {
             Thread.currentThread().setContextClassLoader(classes);
             try {
                 user.doAs((PrivilegedExceptionAction<Void>) () -> {

@@ -29,6 +29,15 @@ public final class JobFolder {
     }
 
     /**
+     * Where it is.
+     *
+     * @return the path as the client has given it
+     */
+    public String path() {
+        return path.toString();
+    }
+
+    /**
      * The job's configuration, with the class loader of this thread.
      *
      * @return a configuration of its own
@@ -60,7 +69,12 @@ public final class JobFolder {
         return JobSubmissionFiles.getJobConfPath(path);
     }
 
-    Path splitFile() {
+    /**
+     * The file of the input splits.
+     *
+     * @return its path
+     */
+    public Path splitFile() {
         return JobSubmissionFiles.getJobSplitFile(path);
     }
 

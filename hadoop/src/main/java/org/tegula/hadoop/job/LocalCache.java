@@ -41,22 +41,29 @@ final class LocalCache implements Closeable {
     private final JobConf conf;
     private final String job;
     private final List<URL> classPath = new ArrayList<>();
-    private final Set<Path> folders = new LinkedHashSet<>();
+    private final Set<Path> folders;
     private final List<Path> names = new ArrayList<>();
     private final List<Path> links = new ArrayList<>();
     private final List<org.apache.hadoop.fs.Path> copies = new ArrayList<>();
 
-    private LocalCache(JobConf conf, String job) throws IOException {
+    private LocalCache(JobConf conf, String job, Set<Path> folders) {
         this.conf = conf;
         this.job = job;
+        this.folders = folders;
+    }
+
+    /** The working folders of this JVM and of Hadoop's paths of the job. */
+    static Set<Path> workingFolders(JobConf conf) throws IOException {
+        Set<Path> folders = new LinkedHashSet<>();
         folders.add(Path.of(System.getProperty("user.dir")));
         folders.add(
                 Path.of(FileSystem.getLocal(conf).getWorkingDirectory().toUri().getPath()));
+        return folders;
     }
 
     /** Copies the files that the job names, and sets the copies' paths in its configuration; waits for names of links. */
-    static LocalCache fill(JobConf conf, String job, BooleanSupplier stopped) throws IOException {
-        LocalCache cache = new LocalCache(conf, job);
+    static LocalCache fill(JobConf conf, String job, Set<Path> folders, BooleanSupplier stopped) throws IOException {
+        LocalCache cache = new LocalCache(conf, job, folders);
         try {
             Map<String, LocalResource> resources = new LinkedHashMap<>();
             MRApps.setupDistributedCache(conf, resources);

@@ -26,12 +26,12 @@ final class SplitHomes {
 
     private SplitHomes() {}
 
-    static int[] of(JobSplit.TaskSplitMetaInfo[] splits, JobResources job) {
+    static int[] of(JobSplit.TaskSplitMetaInfo[] splits, JobResources job, Slots slots) {
         int[] homes = new int[splits.length];
         Arrays.fill(homes, Slots.ANYWHERE);
         try {
             for (int i = 0; i < splits.length; i++) {
-                homes[i] = home(splits[i].getSplitIndex(), job);
+                homes[i] = home(splits[i].getSplitIndex(), job, slots);
             }
         } catch (IOException | ClassNotFoundException | RuntimeException e) {
             LOG.debug("The tasks that read the splits will report their faults", e);
@@ -39,7 +39,7 @@ final class SplitHomes {
         return homes;
     }
 
-    private static int home(JobSplit.TaskSplitIndex place, JobResources job)
+    private static int home(JobSplit.TaskSplitIndex place, JobResources job, Slots slots)
             throws IOException, ClassNotFoundException {
         JobConf conf = job.conf();
         Class<?> type = conf.getClassByName(job.splits().className(place, conf));
@@ -51,7 +51,9 @@ final class SplitHomes {
         if (!(split instanceof PlacedSplit) && split instanceof DelegatingSplit<?> wrapper) {
             split = wrapper.getDelegate();
         }
-        return split instanceof PlacedSplit placed ? placed.getPartition() : CachedSplit.home(job.cache(), part, conf);
+        return split instanceof PlacedSplit placed
+                ? slots.slotOf(placed.getPartition())
+                : CachedSplit.home(job.cache(), part, conf);
     }
 
     private static Class<?> format(JobConf conf) throws ClassNotFoundException {

@@ -13,7 +13,8 @@ import org.apache.hadoop.util.StringUtils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.engine.Slots;
-import org.tegula.hadoop.task.Attempt;
+import org.tegula.hadoop.place.PlaceLost;
+import org.tegula.hadoop.task.AttemptHandle;
 
 /**
  * All tasks of one kind of a job: each is tried until it succeeds or has failed as often as it may. An attempt that was told to
@@ -39,16 +40,16 @@ final class Stage {
         int home(TaskState task);
 
         /** A new attempt, which runs in a slot; it may fail. */
-        Attempt attempt(TaskState task, TaskAttemptID id, int slot) throws Exception;
+        AttemptHandle attempt(TaskState task, TaskAttemptID id, int slot) throws Exception;
 
         /** Runs an attempt as the job's user, with the job's classes. */
-        void run(Attempt attempt) throws Exception;
+        void run(AttemptHandle attempt) throws Exception;
 
         /** Takes the result of a task. */
-        void succeeded(TaskState task, Attempt attempt);
+        void succeeded(TaskState task, AttemptHandle attempt);
 
         /** Takes back the result of an attempt that nobody waits for any more. */
-        void discard(Attempt attempt);
+        void discard(AttemptHandle attempt);
 
         /** Notes that an attempt has ended. */
         void ended(TaskState task, TaskAttemptID attempt, TaskCompletionEvent.Status status);
@@ -91,6 +92,14 @@ final class Stage {
         notifyAll();
     }
 
+    /** Lets {@link #run} fail soon: a place has lost what its tasks had there. */
+    synchronized void fail(PlaceLost loss) {
+        if (failure == null) {
+            failure = new TaskFailure(loss.getMessage(), loss);
+            notifyAll();
+        }
+    }
+
     /** Ends one attempt, which may still wait for a slot; its task is tried again. As a failure it counts against the task. */
     synchronized boolean end(TaskAttemptID id, boolean asFailure) {
         for (Running each : running.values()) {
@@ -116,7 +125,7 @@ final class Stage {
         }
         for (Running each : new ArrayList<>(running.values())) {
             if (each.attempt != null
-                    && TimeUnit.NANOSECONDS.toMillis(each.attempt.reporter().silentNanos()) > rules.timeoutMillis()) {
+                    && TimeUnit.NANOSECONDS.toMillis(each.attempt.silentNanos()) > rules.timeoutMillis()) {
                 each.stop();
                 each.piece.leave();
                 each.verdict = each.id + " failed to report status for " + rules.timeoutMillis() / 1000 + " seconds";
@@ -141,7 +150,7 @@ final class Stage {
     }
 
     /** False if nobody waits for the attempt any more. */
-    private synchronized boolean begun(Running each, Attempt made) {
+    private synchronized boolean begun(Running each, AttemptHandle made) {
         each.attempt = made;
         if (running.get(each.task) != each) {
             return false;
@@ -176,6 +185,10 @@ final class Stage {
             if (each.killed) {
                 pending.add(each.task);
             }
+        } else if (cause instanceof PlaceLost loss) {
+            each.task.kill();
+            work.ended(each.task, each.id, TaskCompletionEvent.Status.KILLED);
+            fail(loss);
         } else {
             countFailure(each, cause);
         }
@@ -202,7 +215,7 @@ final class Stage {
         private final TaskState task;
         private final TaskAttemptID id;
         private Slots.Piece piece;
-        private Attempt attempt;
+        private AttemptHandle attempt;
         private boolean ending;
         private String verdict;
         private boolean killed;
@@ -214,7 +227,7 @@ final class Stage {
 
         void run(int slot) {
             try {
-                Attempt made = work.attempt(task, id, slot);
+                AttemptHandle made = work.attempt(task, id, slot);
                 if (begun(this, made)) {
                     work.run(made);
                 }

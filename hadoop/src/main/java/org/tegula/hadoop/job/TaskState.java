@@ -8,7 +8,7 @@ import org.apache.hadoop.mapred.TIPStatus;
 import org.apache.hadoop.mapred.TaskAttemptID;
 import org.apache.hadoop.mapred.TaskID;
 import org.apache.hadoop.mapreduce.TaskReport;
-import org.tegula.hadoop.task.Attempt;
+import org.tegula.hadoop.task.AttemptHandle;
 
 /**
  * The state of one task and its attempts; it may be read at any time. It keeps no more of an attempt that has ended, because
@@ -19,7 +19,7 @@ final class TaskState {
     private final List<String> diagnostics = new ArrayList<>();
     private TIPStatus status = TIPStatus.PENDING;
     /** The one that runs. */
-    private Attempt attempt;
+    private AttemptHandle attempt;
 
     private TaskAttemptID last;
     private Counters counters = new Counters();
@@ -29,8 +29,10 @@ final class TaskState {
     private long startMillis;
     private long finishMillis;
 
-    TaskState(TaskID id) {
+    /** The attempts of a job that is run again go on with other numbers, as those of Hadoop do. */
+    TaskState(TaskID id, int firstAttempt) {
         this.id = id;
+        this.attempts = firstAttempt;
     }
 
     TaskID id() {
@@ -41,7 +43,7 @@ final class TaskState {
         return new TaskAttemptID(id, attempts++);
     }
 
-    synchronized void begin(Attempt begun) {
+    synchronized void begin(AttemptHandle begun) {
         attempt = begun;
         last = begun.id();
         status = TIPStatus.RUNNING;
@@ -60,8 +62,8 @@ final class TaskState {
 
     private void end(TIPStatus outcome) {
         if (attempt != null) {
-            words = attempt.reporter().status();
-            counters = outcome == TIPStatus.COMPLETE ? attempt.reporter().counters() : new Counters();
+            words = attempt.status();
+            counters = outcome == TIPStatus.COMPLETE ? attempt.counters() : new Counters();
             attempt = null;
         }
         status = outcome;
@@ -86,9 +88,9 @@ final class TaskState {
     /** Adds the counters of the attempt that counts: not those of one that failed. */
     synchronized void addCounters(Counters sum) {
         if (attempt != null) {
-            attempt.reporter().ask();
+            attempt.ask();
         }
-        sum.incrAllCounters(attempt == null ? counters : attempt.reporter().counters());
+        sum.incrAllCounters(attempt == null ? counters : attempt.counters());
     }
 
     synchronized float progress() {
@@ -98,8 +100,8 @@ final class TaskState {
         if (attempt == null) {
             return 0;
         }
-        attempt.reporter().ask();
-        return attempt.reporter().lastProgress();
+        attempt.ask();
+        return attempt.lastProgress();
     }
 
     synchronized TaskReport report() {
@@ -121,7 +123,7 @@ final class TaskState {
             super(
                     id,
                     progress(),
-                    attempt == null ? words : attempt.reporter().status(),
+                    attempt == null ? words : attempt.status(),
                     diagnostics(),
                     status,
                     0,

@@ -7,6 +7,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.FileOutputFormat;
 import org.apache.hadoop.mapred.JobConf;
 import org.tegula.hadoop.Settings;
+import org.tegula.hadoop.files.CachedLocalFileSystem;
 import org.tegula.hadoop.files.PairFiles;
 
 /** The output of a job that only later jobs want: it is kept in memory alone. */
@@ -16,27 +17,31 @@ final class TemporaryOutput {
     /**
      * Keeps the job's output in memory if its name or the job says so, and all who look for it would find it there.
      *
+     * @param isOfPlaces whether tasks run in other JVMs
      * @return a note for the user; empty if the output goes to the disk
      */
-    static Optional<String> hold(JobConf conf) throws IOException {
+    static Optional<String> hold(JobConf conf, boolean isOfPlaces) throws IOException {
         Path output = FileOutputFormat.getOutputPath(conf);
         if (output == null) {
             return Optional.empty();
         }
         FileSystem files = output.getFileSystem(conf);
         Path whole = files.makeQualified(output);
+        if (isOfPlaces && !(files instanceof CachedLocalFileSystem)) {
+            return Optional.empty(); // places know of the local disk's files in memory alone
+        }
         if (files instanceof PairFiles pairs && isTemporary(whole, files, conf) && pairs.hold(whole)) {
-            return Optional.of(note(whole, conf));
+            return Optional.of(note(whole, isOfPlaces, conf));
         }
         return Optional.empty();
     }
 
-    private static String note(Path output, JobConf conf) {
+    private static String note(Path output, boolean isOfPlaces, JobConf conf) {
         long seconds = conf.getLong(Settings.TEMPORARY_SECONDS, Settings.TEMPORARY_SECONDS_DEFAULT);
         String later = seconds == 0 ? "" : seconds + " seconds after its last use, or ";
         return output + " is in the memory of the engine alone: it is written to its file system " + later
-                + "when the engine's JVM ends, and lost if that JVM is killed before (" + Settings.TEMPORARY_PREFIX
-                + ")";
+                + "when the engine's JVM ends, and lost if that JVM" + (isOfPlaces ? " or a place of it" : "")
+                + " is killed before (" + Settings.TEMPORARY_PREFIX + ")";
     }
 
     /** A longer word that begins as the prefix does is another name. */

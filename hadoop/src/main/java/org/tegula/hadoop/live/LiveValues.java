@@ -30,8 +30,13 @@ public final class LiveValues {
     /**
      * A key, a value, the serialised size of the value, and its room in the cache, if any. It counts here, too: an object that
      * the cache drops stays until the job has ended.
+     *
+     * @param key the key
+     * @param value the value
+     * @param bytes the serialised size of the value
+     * @param kept the room of the value in the cache; null if it has none
      */
-    record Pair(Object key, Object value, int bytes, SharedRoom kept) {}
+    public record Pair(Object key, Object value, int bytes, SharedRoom kept) {}
 
     /**
      * No pairs yet.
@@ -42,13 +47,40 @@ public final class LiveValues {
         this.room = room;
     }
 
-    /** Takes a pair whose value is new; -1 if there is no room for it. */
-    int add(Pair pair, int keyBytes) {
+    /**
+     * Returns whether there is room at this moment.
+     *
+     * @param bytes of pairs
+     * @return false if some of them would be refused
+     */
+    public boolean hasRoomFor(long bytes) {
+        if (closed || !room.reserve(bytes)) {
+            return false;
+        }
+        room.release(bytes);
+        return true;
+    }
+
+    /**
+     * Takes a pair whose value is new.
+     *
+     * @param pair that nobody changes any more
+     * @param keyBytes the serialised size of its key
+     * @return its number; -1 if there is no room for it
+     */
+    public int add(Pair pair, int keyBytes) {
         return take(pair, (long) keyBytes + pair.bytes);
     }
 
-    /** Takes another pair with the value of one that is there; -1 if there is no room for it. */
-    int addAgain(Object key, int keyBytes, int number) {
+    /**
+     * Takes another pair with the value of one that is there.
+     *
+     * @param key of the pair
+     * @param keyBytes the serialised size of its key
+     * @param number of the pair that is there
+     * @return its number; -1 if there is no room for it
+     */
+    public int addAgain(Object key, int keyBytes, int number) {
         if (closed) {
             return -1;
         }
@@ -88,7 +120,13 @@ public final class LiveValues {
         return blocks[number];
     }
 
-    Pair get(int number) {
+    /**
+     * Returns a pair.
+     *
+     * @param number that was given out for it
+     * @return the pair itself
+     */
+    public Pair get(int number) {
         return blocks[number >> BLOCK_BITS][number & BLOCK - 1];
     }
 

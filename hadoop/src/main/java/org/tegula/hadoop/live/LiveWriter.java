@@ -11,8 +11,14 @@ import org.tegula.hadoop.memory.Ints;
  * to another partition, takes no more room: always if no other value was emitted in between, and mostly otherwise.
  */
 public final class LiveWriter {
-    static final byte BYTES = 0;
-    static final byte OBJECT = 1;
+    /** The kind of a value that is in its bytes. */
+    public static final byte BYTES = 0;
+
+    /** The kind of a value that is an object; a number and a size follow. */
+    public static final byte OBJECT = 1;
+
+    /** The size of a value that is an object. */
+    public static final int OBJECT_BYTES = 1 + 2 * Integer.BYTES;
 
     private static final int RECENT = 256;
 
@@ -63,6 +69,30 @@ public final class LiveWriter {
      */
     public static int wholeLength(byte[] bytes, int start, int length) {
         return bytes[start] == OBJECT ? Ints.get(bytes, start + 1 + Integer.BYTES) : length - 1;
+    }
+
+    /**
+     * Returns the number of the pair of a value.
+     *
+     * @param bytes where the value was written, as an object
+     * @param start its first byte
+     * @return its number among the job's {@link LiveValues}
+     */
+    public static int number(byte[] bytes, int start) {
+        return Ints.get(bytes, start + 1);
+    }
+
+    /**
+     * Writes a value that is an object.
+     *
+     * @param number of its pair
+     * @param length its size as bytes
+     * @param target takes {@link #OBJECT_BYTES}
+     */
+    public static void writeObject(int number, int length, byte[] target) {
+        target[0] = OBJECT;
+        Ints.put(target, 1, number);
+        Ints.put(target, 1 + Integer.BYTES, length);
     }
 
     /**

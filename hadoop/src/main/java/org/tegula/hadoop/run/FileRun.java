@@ -21,12 +21,14 @@ final class FileRun implements Run {
     private final long[] starts;
     private final int[] checksums;
     private final long[] hidden;
+    private final long[] records;
 
-    FileRun(Path file, long[] starts, int[] checksums, long[] hidden) {
+    FileRun(Path file, long[] starts, int[] checksums, long[] hidden, long[] records) {
         this.file = file;
         this.starts = starts;
         this.checksums = checksums;
         this.hidden = hidden;
+        this.records = records;
     }
 
     @Override
@@ -37,6 +39,11 @@ final class FileRun implements Run {
     @Override
     public long wholeBytes(int partition) {
         return bytes(partition) + hidden[partition];
+    }
+
+    @Override
+    public long records(int partition) {
+        return records[partition];
     }
 
     @Override

@@ -8,17 +8,20 @@ final class MemoryRun implements Run {
     private byte[] bytes;
     private final int[] starts;
     private final long[] hidden;
+    private final long[] records;
     private final MemoryBudget budget;
 
     /**
      * @param starts where each partition begins, and the end of the last
      * @param hidden the bytes that the records of each partition would take beyond that
+     * @param records how many each partition has
      * @param budget that the array was reserved from
      */
-    MemoryRun(byte[] bytes, int[] starts, long[] hidden, MemoryBudget budget) {
+    MemoryRun(byte[] bytes, int[] starts, long[] hidden, long[] records, MemoryBudget budget) {
         this.bytes = bytes;
         this.starts = starts;
         this.hidden = hidden;
+        this.records = records;
         this.budget = budget;
     }
 
@@ -30,6 +33,11 @@ final class MemoryRun implements Run {
     @Override
     public long wholeBytes(int partition) {
         return bytes(partition) + hidden[partition];
+    }
+
+    @Override
+    public long records(int partition) {
+        return records[partition];
     }
 
     @Override

@@ -27,6 +27,14 @@ public interface Run {
     long wholeBytes(int partition);
 
     /**
+     * How many records one partition has.
+     *
+     * @param partition which
+     * @return their number
+     */
+    long records(int partition);
+
+    /**
      * Starts to read one partition.
      *
      * @param partition which

@@ -2,6 +2,7 @@ package org.tegula.hadoop.run;
 
 import java.io.BufferedOutputStream;
 import java.io.Closeable;
+import java.io.DataInput;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -15,6 +16,8 @@ import org.tegula.hadoop.memory.MemoryBudget;
 
 /** Writes a run: records come partition by partition, sorted. It is memory that is written if there is room, else a file. */
 public final class RunWriter implements Closeable {
+    private static final int PIECE_BYTES = 1 << 16;
+
     private final int partitions;
     private final MemoryBudget budget;
     private final Path file;
@@ -24,6 +27,7 @@ public final class RunWriter implements Closeable {
     private final long[] starts;
     private final int[] checksums;
     private final long[] hidden;
+    private final long[] records;
     private int partition;
     private long written;
     private boolean finished;
@@ -36,6 +40,7 @@ public final class RunWriter implements Closeable {
         this.starts = new long[partitions + 1];
         this.checksums = new int[partitions];
         this.hidden = new long[partitions];
+        this.records = new long[partitions];
         this.out = memory != null ? memory : toFile(file);
     }
 
@@ -109,6 +114,34 @@ public final class RunWriter implements Closeable {
     public void append(
             int to, byte[] keyBytes, int keyStart, int keyLength, byte[] valueBytes, int valueStart, int valueLength)
             throws IOException {
+        begin(to, keyLength, valueLength);
+        out.write(keyBytes, keyStart, keyLength);
+        out.write(valueBytes, valueStart, valueLength);
+    }
+
+    /**
+     * Adds a record after the others, whose value need not be in memory as a whole.
+     *
+     * @param to its partition, never lower than the one before
+     * @param key where the key is, from its first byte on
+     * @param keyLength its length
+     * @param value gives the value
+     * @param valueLength its length
+     * @throws IOException if the value cannot be read, or the file cannot be written
+     */
+    public void append(int to, byte[] key, int keyLength, DataInput value, int valueLength) throws IOException {
+        begin(to, keyLength, valueLength);
+        out.write(key, 0, keyLength);
+        byte[] piece = new byte[Math.min(valueLength, PIECE_BYTES)];
+        for (int left = valueLength; left > 0; ) {
+            int length = Math.min(left, piece.length);
+            value.readFully(piece, 0, length);
+            out.write(piece, 0, length);
+            left -= length;
+        }
+    }
+
+    private void begin(int to, int keyLength, int valueLength) throws IOException {
         if (to != partition) {
             endPartitions(to);
         }
@@ -119,9 +152,8 @@ public final class RunWriter implements Closeable {
             WritableUtils.writeVInt(out, keyLength);
             WritableUtils.writeVInt(out, valueLength);
         }
-        out.write(keyBytes, keyStart, keyLength);
-        out.write(valueBytes, valueStart, valueLength);
         written += recordBytes(keyLength, valueLength);
+        records[partition]++;
     }
 
     /**
@@ -157,13 +189,13 @@ public final class RunWriter implements Closeable {
         out.close();
         finished = true;
         if (file != null) {
-            return new FileRun(file, starts, checksums, hidden);
+            return new FileRun(file, starts, checksums, hidden, records);
         }
         int[] places = new int[partitions + 1];
         for (int i = 0; i <= partitions; i++) {
             places[i] = (int) starts[i];
         }
-        return new MemoryRun(memory.bytes(), places, hidden, budget);
+        return new MemoryRun(memory.bytes(), places, hidden, records, budget);
     }
 
     /** Takes back a run that was not finished. */

@@ -5,6 +5,7 @@ import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.FileOutputCommitter;
 import org.apache.hadoop.mapred.FileOutputFormat;
 import org.apache.hadoop.mapred.JobConf;
@@ -23,7 +24,7 @@ import org.tegula.hadoop.conf.LayeredConf;
 import org.tegula.hadoop.live.KnownSize;
 
 /** One try at a task: its output is committed if all goes well, and aborted else. */
-public abstract class Attempt {
+public abstract class Attempt implements AttemptHandle {
     private static final Logger LOG = LoggerFactory.getLogger(Attempt.class);
 
     final JobResources job;
@@ -46,34 +47,43 @@ public abstract class Attempt {
         this.reporter = new TaskReporter(conf);
     }
 
-    /**
-     * Returns the attempt's counters, progress and status.
-     *
-     * @return its reporter
-     */
-    public final TaskReporter reporter() {
-        return reporter;
-    }
-
-    /**
-     * Its name.
-     *
-     * @return the identity of the attempt
-     */
+    @Override
     public final TaskAttemptID id() {
         return id;
     }
 
     /** Asks the attempt to stop at its next record; the caller also interrupts its thread. */
+    @Override
     public final void stop() {
         reporter.stop();
     }
 
-    /**
-     * Runs the task in this thread and commits its output.
-     *
-     * @throws Exception if the program, or a file system, does; output is aborted then
-     */
+    @Override
+    public final long silentNanos() {
+        return reporter.silentNanos();
+    }
+
+    @Override
+    public final void ask() {
+        reporter.ask();
+    }
+
+    @Override
+    public final Counters counters() {
+        return reporter.counters();
+    }
+
+    @Override
+    public final String status() {
+        return reporter.status();
+    }
+
+    @Override
+    public final float lastProgress() {
+        return reporter.lastProgress();
+    }
+
+    @Override
     public final void run() throws Exception {
         FileSystemCounts traffic = new FileSystemCounts();
         TimeCounts times = new TimeCounts();

@@ -1,7 +1,6 @@
 package org.tegula.hadoop.task;
 
 import java.io.IOException;
-import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapred.RawKeyValueIterator;
 import org.apache.hadoop.mapred.TaskAttemptID;
@@ -14,15 +13,14 @@ import org.apache.hadoop.mapreduce.task.ReduceContextImpl;
 import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl;
 import org.apache.hadoop.util.ReflectionUtils;
 import org.tegula.hadoop.live.GroupKey;
-import org.tegula.hadoop.run.Run;
 
 /** A reduce task of the {@code mapreduce} interface. Hadoop's own context reads groups from the merge. */
 @SuppressWarnings({"unchecked", "rawtypes"}) // types of keys and values are known to the program alone
 final class NewReduceAttempt extends ReduceAttempt {
     private GroupKey groupKey;
 
-    NewReduceAttempt(JobResources job, TaskAttemptID id, List<Run> runs, int maps) {
-        super(job, id, runs, maps);
+    NewReduceAttempt(JobResources job, TaskAttemptID id, int home, Shuffled shuffled, int maps) {
+        super(job, id, home, shuffled, maps);
     }
 
     @Override

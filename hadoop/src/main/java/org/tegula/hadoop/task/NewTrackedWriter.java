@@ -36,7 +36,7 @@ final class NewTrackedWriter extends RecordWriter<Object, Object> {
     NewTrackedWriter(OutputFormat format, TaskAttemptContext context, Attempt attempt, TaskCounter counter)
             throws IOException, InterruptedException {
         this.attempt = attempt;
-        reporter = attempt.reporter();
+        reporter = attempt.reporter;
         meter = format instanceof FileOutputFormat
                 ? TrafficMeter.of(FileOutputFormat.getOutputPath(context), context.getConfiguration())
                 : TrafficMeter.NONE;

@@ -1,7 +1,6 @@
 package org.tegula.hadoop.task;
 
 import java.io.IOException;
-import java.util.List;
 import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.OutputCollector;
 import org.apache.hadoop.mapred.RawKeyValueIterator;
@@ -10,13 +9,12 @@ import org.apache.hadoop.mapred.Task;
 import org.apache.hadoop.mapred.TaskAttemptID;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.util.ReflectionUtils;
-import org.tegula.hadoop.run.Run;
 
 /** A reduce task of the {@code mapred} interface. Hadoop's own iterator reads groups from the merge. */
 @SuppressWarnings({"unchecked", "rawtypes"}) // types of keys and values are known to the program alone
 final class OldReduceAttempt extends ReduceAttempt {
-    OldReduceAttempt(JobResources job, TaskAttemptID id, List<Run> runs, int maps) {
-        super(job, id, runs, maps);
+    OldReduceAttempt(JobResources job, TaskAttemptID id, int home, Shuffled shuffled, int maps) {
+        super(job, id, home, shuffled, maps);
     }
 
     @Override

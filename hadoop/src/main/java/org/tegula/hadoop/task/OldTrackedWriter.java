@@ -35,7 +35,7 @@ final class OldTrackedWriter implements Closeable {
         JobConf conf = attempt.conf;
         OutputFormat format = conf.getOutputFormat();
         String name = attempt.outputName();
-        reporter = attempt.reporter();
+        reporter = attempt.reporter;
         meter = format instanceof FileOutputFormat
                 ? TrafficMeter.of(FileOutputFormat.getOutputPath(conf), conf)
                 : TrafficMeter.NONE;

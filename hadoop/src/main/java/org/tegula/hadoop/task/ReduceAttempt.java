@@ -20,13 +20,13 @@ import org.tegula.hadoop.run.Run;
 public abstract class ReduceAttempt extends Attempt {
     private static final float SHUFFLED = 2f / 3;
 
-    private final List<Run> runs;
+    private final Shuffled shuffled;
     private final int maps;
     private LivePair live;
 
-    ReduceAttempt(JobResources job, TaskAttemptID id, List<Run> runs, int maps) {
-        super(job, id, id.getTaskID().getId());
-        this.runs = runs;
+    ReduceAttempt(JobResources job, TaskAttemptID id, int home, Shuffled shuffled, int maps) {
+        super(job, id, home);
+        this.shuffled = shuffled;
         this.maps = maps;
     }
 
@@ -35,14 +35,15 @@ public abstract class ReduceAttempt extends Attempt {
      *
      * @param job the shared resources
      * @param id its name
-     * @param runs of all map tasks, in their order
+     * @param shuffled the output of all map tasks
+     * @param home the slot where its data are
      * @param maps how many map tasks there were
      * @return an attempt that was not yet run
      */
-    public static ReduceAttempt of(JobResources job, TaskAttemptID id, List<Run> runs, int maps) {
+    public static ReduceAttempt of(JobResources job, TaskAttemptID id, int home, Shuffled shuffled, int maps) {
         return job.conf().getUseNewReducer()
-                ? new NewReduceAttempt(job, id, runs, maps)
-                : new OldReduceAttempt(job, id, runs, maps);
+                ? new NewReduceAttempt(job, id, home, shuffled, maps)
+                : new OldReduceAttempt(job, id, home, shuffled, maps);
     }
 
     @Override
@@ -51,8 +52,10 @@ public abstract class ReduceAttempt extends Attempt {
         reporter.getCounter(TaskCounter.SHUFFLED_MAPS).increment(maps);
         reporter.getCounter(TaskCounter.MERGED_MAP_OUTPUTS).increment(maps);
         live = promises() && Promises.passObjects(conf) ? new LivePair(job.live()) : null;
+        int partition = id.getTaskID().getId();
+        List<Run> runs = shuffled.runs(partition, reporter);
         RawComparator<?> order = conf.getOutputKeyComparator();
-        try (Merge merge = Merge.open(runs, id.getTaskID().getId(), order, job.disk(), reporter)) {
+        try (Merge merge = Merge.open(runs, partition, order, job.disk(), reporter)) {
             reporter.getCounter(TaskCounter.REDUCE_SHUFFLE_BYTES).increment(merge.totalBytes());
             reporter.setPosition(() -> SHUFFLED + (1 - SHUFFLED) * merge.fraction());
             reduce(new Watched(merge));

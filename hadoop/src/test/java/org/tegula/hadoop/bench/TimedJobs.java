@@ -4,6 +4,7 @@ import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.Locale;
 import org.apache.hadoop.mapreduce.Job;
+import org.tegula.hadoop.api.PlaceCounter;
 
 /** Runs jobs one after the other and prints the time of each, as one object of JSON a line. */
 final class TimedJobs {
@@ -21,12 +22,30 @@ final class TimedJobs {
             throw new IllegalStateException(
                     job.getJobName() + " failed: " + job.getStatus().getFailureInfo());
         }
+        double wallSeconds = (System.nanoTime() - wall) / NANOS;
+        double processorSeconds = (SYSTEM.getProcessCpuTime() - processor) / NANOS;
         System.out.println(String.format(
                 Locale.ROOT,
-                "{\"step\": \"%s\", \"iteration\": %d, \"wall_s\": %.4f, \"cpu_s\": %.4f}",
+                "{\"step\": \"%s\", \"iteration\": %d, \"wall_s\": %.4f, \"cpu_s\": %.4f%s}",
                 step,
                 iteration,
-                (System.nanoTime() - wall) / NANOS,
-                (SYSTEM.getProcessCpuTime() - processor) / NANOS));
+                wallSeconds,
+                processorSeconds,
+                places(job)));
+    }
+
+    /** What the pairs of a job did, if there are several places. */
+    private static String places(Job job) throws java.io.IOException {
+        StringBuilder text = new StringBuilder();
+        for (PlaceCounter each : PlaceCounter.values()) {
+            long value = job.getCounters().findCounter(each).getValue();
+            if (value != 0) {
+                text.append(", \"")
+                        .append(each.name().toLowerCase(Locale.ROOT))
+                        .append("\": ")
+                        .append(value);
+            }
+        }
+        return text.toString();
     }
 }

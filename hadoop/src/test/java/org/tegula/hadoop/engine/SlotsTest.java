@@ -202,16 +202,16 @@ class SlotsTest {
         Slots.Line line = slots.line(0);
         Slots.Piece task = line.add(0, "task", slot -> awaitQuietly(end));
         line.begin();
-        assertTrue(slots.lend("helper", () -> {
+        assertTrue(slots.lend(0, "helper", () -> {
             awaitQuietly(end);
             done.countDown();
         }));
-        assertFalse(slots.lend("another", () -> {
+        assertFalse(slots.lend(0, "another", () -> {
             throw new AssertionError("no slot is free");
         }));
         run(line, 1, done, slot -> {});
         line.begin();
-        assertFalse(slots.lend("another", () -> {
+        assertFalse(slots.lend(0, "another", () -> {
             throw new AssertionError("somebody waits");
         }));
         assertEquals(2, slots.used());

@@ -36,6 +36,7 @@ import org.tegula.hadoop.Jobs;
 import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.engine.Engine;
+import org.tegula.hadoop.place.Places;
 
 /** {@code mapred job} answers for jobs of this JVM, of a server, and of ended engines, whose histories are left. */
 @Timeout(120)
@@ -74,7 +75,8 @@ class HadoopCommandsTest {
         Configuration site = Engines.TEGULA.conf(folder.resolve("server"));
         site.set(Settings.SERVER_TOKEN_FILE, folder.resolve("token").toString());
         site.set(Settings.HISTORY_DIR, folder.resolve("histories").toString());
-        server = new EngineServer(new Engine(2, 64 << 20, PairCache.shared(site), 10), site, "127.0.0.1", 0);
+        server = new EngineServer(
+                new Engine(Places.local(1, 2), 64 << 20, PairCache.shared(site), 10), site, "127.0.0.1", 0);
         Configuration client = Engines.TEGULA.conf(folder.resolve("client"));
         client.set(Settings.SERVER_TOKEN_FILE, site.get(Settings.SERVER_TOKEN_FILE));
         client.set(Settings.SERVER_ADDRESS, "127.0.0.1:" + server.address().getPort());

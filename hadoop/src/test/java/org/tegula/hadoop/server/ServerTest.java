@@ -57,6 +57,7 @@ import org.tegula.hadoop.api.CacheCounter;
 import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.client.ServerConnection;
 import org.tegula.hadoop.engine.Engine;
+import org.tegula.hadoop.place.Places;
 
 /** A client that knows no more than an address has its jobs run by a server, and sees them as on Hadoop. */
 @Timeout(120)
@@ -343,7 +344,8 @@ class ServerTest {
         server.close();
         Configuration site = Engines.TEGULA.conf(folder.resolve("server"));
         site.set(Settings.SERVER_TOKEN_FILE, folder.resolve("token").toString());
-        server = new EngineServer(new Engine(2, 1 << 24, PairCache.shared(site), 2), site, "127.0.0.1", 0);
+        server = new EngineServer(
+                new Engine(Places.local(1, 2), 1 << 24, PairCache.shared(site), 2), site, "127.0.0.1", 0);
         conf.set(Settings.SERVER_ADDRESS, "127.0.0.1:" + server.address().getPort());
         Files.writeString(folder.resolve("in.txt"), "x\n");
         List<String> ran = new ArrayList<>();

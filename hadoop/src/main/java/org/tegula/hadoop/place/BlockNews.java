@@ -1,0 +1,55 @@
+package org.tegula.hadoop.place;
+
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.io.Text;
+import org.tegula.hadoop.cache.BlockKey;
+import org.tegula.hadoop.cache.PairCache;
+
+/** The pairs that the cache of a place has taken since this was last sent to the driver. */
+final class BlockNews implements PairCache.Listener {
+    private static final int MOST = 10_000;
+
+    private record Kept(BlockKey key, int home) {}
+
+    private List<Kept> news = new ArrayList<>();
+
+    /** What is more than fits is found by no later job, which reads the files then. */
+    @Override
+    public synchronized void kept(BlockKey key, int home) {
+        if (news.size() < MOST) {
+            news.add(new Kept(key, home));
+        }
+    }
+
+    private synchronized List<Kept> take() {
+        List<Kept> all = news;
+        news = new ArrayList<>();
+        return all;
+    }
+
+    void write(DataOutput out) throws IOException {
+        List<Kept> all = take();
+        out.writeInt(all.size());
+        for (Kept each : all) {
+            Text.writeString(out, each.key.user());
+            Text.writeString(out, each.key.name());
+            out.writeLong(each.key.start());
+            out.writeLong(each.key.length());
+            Text.writeString(out, each.key.format());
+            out.writeInt(each.home);
+        }
+    }
+
+    /** Tells the driver's cache. */
+    static void read(DataInput in, PairCache cache) throws IOException {
+        for (int left = in.readInt(); left > 0; left--) {
+            BlockKey key = new BlockKey(
+                    Text.readString(in), Text.readString(in), in.readLong(), in.readLong(), Text.readString(in));
+            cache.keptElsewhere(key, in.readInt());
+        }
+    }
+}

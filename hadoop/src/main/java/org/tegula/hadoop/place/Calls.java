@@ -1,0 +1,193 @@
+package org.tegula.hadoop.place;
+
+import java.io.BufferedInputStream;
+import java.io.Closeable;
+import java.io.DataInput;
+import java.io.DataInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import org.apache.hadoop.io.DataInputBuffer;
+import org.apache.hadoop.io.DataOutputBuffer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Calls both ways between the driver and a place, over one connection. A call that takes long holds up no other. When the
+ * connection ends, all calls that wait fail, and no more are made.
+ */
+final class Calls implements Closeable {
+    private static final Logger LOG = LoggerFactory.getLogger(Calls.class);
+    private static final int MOST_BYTES = 1 << 30;
+    private static final byte CALL = 0;
+    private static final byte ANSWER = 1;
+    private static final byte FAULT = 2;
+
+    private final Socket socket;
+    private final OutputStream out;
+    private final Handler handler;
+    private final ExecutorService threads;
+    private final Consumer<String> onEnd;
+    private final AtomicLong numbers = new AtomicLong();
+    private final Map<Long, CompletableFuture<DataInput>> waiting = new ConcurrentHashMap<>();
+    private String ended;
+
+    /** Answers calls of the other end. */
+    interface Handler {
+        /** What is thrown is thrown at the caller. */
+        Body handle(Op op, DataInput in) throws Exception;
+    }
+
+    /**
+     * @param socket after the handshake
+     * @param silenceMillis after which a silent other end counts as gone; 0 for never
+     * @param onEnd takes the reason why the connection has ended, once
+     */
+    Calls(Socket socket, int silenceMillis, Handler handler, ExecutorService threads, Consumer<String> onEnd)
+            throws IOException {
+        this.socket = socket;
+        this.out = socket.getOutputStream();
+        this.handler = handler;
+        this.threads = threads;
+        this.onEnd = onEnd;
+        socket.setSoTimeout(silenceMillis);
+    }
+
+    /** Begins to read. */
+    void start(String name) {
+        Thread reader = new Thread(this::readAll, "tegula-calls-of-" + name);
+        reader.setDaemon(true);
+        reader.start();
+    }
+
+    /** Sends a call; the answer comes, or a fault of the other end as a {@link RemoteFault}. */
+    CompletableFuture<DataInput> send(Op op, Body body) {
+        long number = numbers.incrementAndGet();
+        CompletableFuture<DataInput> answer = new CompletableFuture<>();
+        synchronized (this) {
+            if (ended != null) {
+                answer.completeExceptionally(new EOFException(ended));
+                return answer;
+            }
+            waiting.put(number, answer);
+        }
+        try {
+            write(CALL, number, op, body);
+        } catch (IOException e) {
+            end(e.toString());
+        }
+        return answer;
+    }
+
+    private void write(byte kind, long number, Op op, Body body) throws IOException {
+        DataOutputBuffer frame = new DataOutputBuffer();
+        frame.writeInt(0);
+        frame.writeByte(kind);
+        frame.writeLong(number);
+        frame.writeByte(op == null ? -1 : op.ordinal());
+        body.write(frame);
+        int length = frame.getLength() - Integer.BYTES;
+        byte[] bytes = frame.getData();
+        for (int i = 0; i < Integer.BYTES; i++) {
+            bytes[i] = (byte) (length >>> 8 * (Integer.BYTES - 1 - i));
+        }
+        synchronized (out) {
+            out.write(bytes, 0, frame.getLength());
+        }
+    }
+
+    private void readAll() {
+        try (DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream(), 1 << 16))) {
+            while (true) {
+                int length = in.readInt();
+                if (length < 0 || length > MOST_BYTES) {
+                    throw new IOException("a message of " + length + " bytes");
+                }
+                byte[] bytes = in.readNBytes(length);
+                DataInputBuffer frame = new DataInputBuffer();
+                frame.reset(bytes, bytes.length);
+                take(frame.readByte(), frame.readLong(), frame.readByte(), frame);
+            }
+        } catch (EOFException e) {
+            end("its connection ended");
+        } catch (SocketTimeoutException e) {
+            end("it was silent for " + timeoutSeconds() + " seconds");
+        } catch (IOException | RuntimeException e) {
+            end(e.toString());
+        }
+    }
+
+    private int timeoutSeconds() {
+        try {
+            return socket.getSoTimeout() / 1000;
+        } catch (IOException e) {
+            LOG.debug("The socket is closed already", e);
+            return 0;
+        }
+    }
+
+    private void take(byte kind, long number, byte op, DataInput in) throws IOException {
+        if (kind == CALL) {
+            threads.execute(() -> answer(number, Op.values()[op], in));
+            return;
+        }
+        CompletableFuture<DataInput> answer = waiting.remove(number);
+        if (answer == null) {
+            return;
+        }
+        if (kind == FAULT) {
+            answer.completeExceptionally(RemoteFault.read(in));
+        } else {
+            answer.complete(in);
+        }
+    }
+
+    private void answer(long number, Op op, DataInput in) {
+        try {
+            Body body;
+            try {
+                body = handler.handle(op, in);
+            } catch (Throwable e) { // also errors of programs: their driver is told
+                write(FAULT, number, null, out -> RemoteFault.write(e, out));
+                return;
+            }
+            write(ANSWER, number, null, body);
+        } catch (IOException e) {
+            end(e.toString());
+        }
+    }
+
+    private void end(String why) {
+        synchronized (this) {
+            if (ended != null) {
+                return;
+            }
+            ended = why;
+        }
+        closeSocket();
+        onEnd.accept(why);
+        waiting.values().forEach(each -> each.completeExceptionally(new EOFException(why)));
+        waiting.clear();
+    }
+
+    private void closeSocket() {
+        try {
+            socket.close();
+        } catch (IOException e) {
+            LOG.debug("A connection could not be closed", e);
+        }
+    }
+
+    @Override
+    public void close() {
+        end("it was closed");
+    }
+}

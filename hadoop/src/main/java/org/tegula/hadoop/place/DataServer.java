@@ -1,0 +1,158 @@
+package org.tegula.hadoop.place;
+
+import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
+import java.io.Closeable;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.EOFException;
+import java.io.FilterOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.concurrent.ExecutorService;
+import org.apache.hadoop.io.DataOutputBuffer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Gives other places the pairs that maps have left for them here. A place that reads slowly holds up its own stream alone: no
+ * more than a chunk of it is made ahead.
+ */
+final class DataServer implements Closeable {
+    /** After the last chunk, and for a fault, whose text follows. */
+    static final int END = 0;
+
+    static final int FAULT = -1;
+
+    /** In place of a job's name, for the bytes of a file in memory; its name is in place of the attempt's. */
+    static final String HELD_FILE = "";
+
+    static final int CHUNK_BYTES = 1 << 16;
+
+    private static final Logger LOG = LoggerFactory.getLogger(DataServer.class);
+
+    private final ServerSocket socket;
+    private final byte[] secret;
+    private final ExecutorService threads;
+    private final Outputs outputs;
+
+    /** Finds the output of maps. */
+    interface Outputs {
+        RunEncoder encoder(String job, String attempt, int[] partitions, boolean objects) throws IOException;
+
+        void writeHeld(String id, OutputStream out) throws IOException;
+    }
+
+    DataServer(InetAddress host, byte[] secret, ExecutorService threads, Outputs outputs) throws IOException {
+        this.secret = secret;
+        this.threads = threads;
+        this.outputs = outputs;
+        socket = new ServerSocket();
+        socket.bind(new InetSocketAddress(host, 0));
+    }
+
+    /** Host and port. */
+    String address() {
+        return socket.getInetAddress().getHostAddress() + ":" + socket.getLocalPort();
+    }
+
+    /** Accepts connections until it is closed. */
+    void serve() {
+        while (!socket.isClosed()) {
+            try {
+                Socket accepted = socket.accept();
+                threads.execute(() -> serve(accepted));
+            } catch (IOException e) {
+                LOG.debug("The data of this place are not served any more", e);
+            }
+        }
+    }
+
+    private void serve(Socket accepted) {
+        try (accepted) {
+            Handshake.prove(accepted, secret, true);
+            DataInputStream in = new DataInputStream(new BufferedInputStream(accepted.getInputStream()));
+            DataOutputStream out = new DataOutputStream(accepted.getOutputStream());
+            while (true) {
+                answer(in, out);
+            }
+        } catch (EOFException e) {
+            LOG.debug("{} has closed its connection", accepted.getRemoteSocketAddress(), e);
+        } catch (IOException | RuntimeException e) {
+            LOG.warn("The connection of {} ended: {}", accepted.getRemoteSocketAddress(), e.toString());
+        }
+    }
+
+    private void answer(DataInputStream in, DataOutputStream out) throws IOException {
+        String job = in.readUTF();
+        String attempt = in.readUTF();
+        int[] partitions = new int[in.readInt()];
+        for (int i = 0; i < partitions.length; i++) {
+            partitions[i] = in.readInt();
+        }
+        boolean objects = in.readBoolean();
+        if (job.equals(HELD_FILE)) {
+            writeHeld(attempt, out);
+            return;
+        }
+        DataOutputBuffer chunk = new DataOutputBuffer();
+        RunEncoder encoder;
+        try {
+            encoder = outputs.encoder(job, attempt, partitions, objects);
+        } catch (IOException e) {
+            fail(e, out);
+            return;
+        }
+        try {
+            while (fill(encoder, chunk)) {
+                out.writeInt(chunk.getLength());
+                out.write(chunk.getData(), 0, chunk.getLength());
+            }
+            out.writeInt(END);
+        } finally {
+            encoder.close();
+        }
+    }
+
+    private void writeHeld(String id, DataOutputStream out) throws IOException {
+        OutputStream chunks = new BufferedOutputStream(
+                new FilterOutputStream(out) {
+                    @Override
+                    public void write(byte[] bytes, int start, int length) throws IOException {
+                        ((DataOutputStream) out).writeInt(length);
+                        out.write(bytes, start, length);
+                    }
+                },
+                CHUNK_BYTES);
+        try {
+            outputs.writeHeld(id, chunks);
+        } catch (IOException e) {
+            fail(e, out);
+            return;
+        }
+        chunks.flush();
+        out.writeInt(END);
+    }
+
+    private static void fail(IOException fault, DataOutputStream out) throws IOException {
+        out.writeInt(FAULT);
+        out.writeUTF(fault.toString());
+    }
+
+    private static boolean fill(RunEncoder encoder, DataOutputBuffer chunk) throws IOException {
+        chunk.reset();
+        while (chunk.getLength() < CHUNK_BYTES && encoder.next(chunk)) {
+            // The next record follows.
+        }
+        return chunk.getLength() > 0;
+    }
+
+    @Override
+    public void close() throws IOException {
+        socket.close();
+    }
+}

@@ -1,0 +1,53 @@
+package org.tegula.hadoop.place;
+
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.io.Text;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.security.Credentials;
+import org.tegula.hadoop.conf.JobWideConf;
+
+/**
+ * A job on its way to a place.
+ *
+ * @param id its name
+ * @param folder its files, on a file system that the place sees
+ * @param user whose it is
+ * @param bufferBytes the most that a map task may collect before it sorts
+ * @param peers host and port of each place's data; empty for a place that has none now
+ * @param conf its settings, with the user's credentials
+ */
+record JobSpec(String id, String folder, String user, long bufferBytes, List<String> peers, JobConf conf) {
+    void write(DataOutput out) throws IOException {
+        out.writeUTF(id);
+        Text.writeString(out, folder);
+        Text.writeString(out, user);
+        out.writeLong(bufferBytes);
+        out.writeInt(peers.size());
+        for (String each : peers) {
+            Text.writeString(out, each);
+        }
+        conf.write(out);
+        conf.getCredentials().write(out);
+    }
+
+    static JobSpec read(DataInput in) throws IOException {
+        String id = in.readUTF();
+        String folder = Text.readString(in);
+        String user = Text.readString(in);
+        long bufferBytes = in.readLong();
+        List<String> peers = new ArrayList<>();
+        for (int left = in.readInt(); left > 0; left--) {
+            peers.add(Text.readString(in));
+        }
+        JobConf conf = new JobWideConf();
+        conf.readFields(in);
+        Credentials credentials = new Credentials();
+        credentials.readFields(in);
+        conf.setCredentials(credentials);
+        return new JobSpec(id, folder, user, bufferBytes, peers, conf);
+    }
+}

@@ -1,0 +1,101 @@
+package org.tegula.hadoop.place;
+
+import java.io.File;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileUtil;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.Settings;
+
+/**
+ * Places that are child processes on this machine: JVMs with the class path of this one, each in a working folder of its own.
+ * They get the secret on their standard input, where no other user sees it.
+ */
+final class JvmLauncher implements PlaceLauncher {
+    private static final Logger LOG = LoggerFactory.getLogger(JvmLauncher.class);
+    private static final Pattern SETTING = Pattern.compile("jvm:([1-9][0-9]{0,2})");
+
+    private final Map<Integer, Child> children = new ConcurrentHashMap<>();
+    private final List<String> options = new ArrayList<>();
+    private Path folder;
+
+    private record Child(Process process, Path folder) {
+        void end() {
+            process.destroyForcibly();
+            FileUtil.fullyDelete(folder.toFile());
+        }
+    }
+
+    @Override
+    public int prepare(String setting, Configuration conf) throws IOException {
+        Matcher matcher = SETTING.matcher(setting);
+        if (!matcher.matches()) {
+            return 0;
+        }
+        int count = Integer.parseInt(matcher.group(1));
+        long heapMb = Math.max(128, (Runtime.getRuntime().maxMemory() >> 20) / count);
+        options.add("-Xmx" + heapMb + "m");
+        for (String each : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
+            if (each.startsWith("-XX:") || each.startsWith("-D") || each.startsWith("--add-")) {
+                options.add(each);
+            }
+        }
+        options.addAll(conf.getTrimmedStringCollection(Settings.PLACES_JAVA_OPTS).stream()
+                .flatMap(each -> List.of(each.split("\\s+")).stream())
+                .toList());
+        Path temporary = Path.of(conf.get("hadoop.tmp.dir"));
+        Files.createDirectories(temporary);
+        folder = temporary;
+        return count;
+    }
+
+    @Override
+    public void start(Invitation invitation) throws IOException {
+        Child before = children.remove(invitation.number());
+        if (before != null) {
+            before.end();
+        }
+        Path own = Files.createTempDirectory(folder, "tegula-place-" + invitation.number() + "-");
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(options);
+        command.addAll(List.of("-cp", classPath(), PlaceMain.class.getName()));
+        command.addAll(
+                List.of(invitation.host(), Integer.toString(invitation.port()), Integer.toString(invitation.number())));
+        Process process = new ProcessBuilder(command)
+                .directory(own.toFile())
+                .redirectOutput(ProcessBuilder.Redirect.INHERIT)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        children.put(invitation.number(), new Child(process, own));
+        process.getOutputStream().write((invitation.secret() + "\n").getBytes(StandardCharsets.US_ASCII));
+        process.getOutputStream().flush();
+        LOG.debug("Place {} is process {}", invitation.number(), process.pid());
+    }
+
+    /** Names that are relative to the folder of this JVM must be found from another. */
+    private static String classPath() {
+        List<String> absolute = new ArrayList<>();
+        for (String each : System.getProperty("java.class.path").split(File.pathSeparator)) {
+            absolute.add(new File(each).getAbsolutePath());
+        }
+        return String.join(File.pathSeparator, absolute);
+    }
+
+    @Override
+    public void close() {
+        children.values().forEach(Child::end);
+        children.clear();
+    }
+}

@@ -1,0 +1,203 @@
+package org.tegula.hadoop.place;
+
+import java.io.Closeable;
+import java.io.DataInput;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.io.Text;
+import org.apache.hadoop.util.ShutdownHookManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.Settings;
+import org.tegula.hadoop.cache.PairCache;
+import org.tegula.hadoop.files.DriverFiles;
+import org.tegula.hadoop.files.HeldForPlaces;
+
+/** The driver's end of all places in other JVMs: has them started, and takes their connections. */
+final class PlaceHub implements Closeable {
+    private static final Logger LOG = LoggerFactory.getLogger(PlaceHub.class);
+
+    /** After the files that are in memory alone were written, for which the places must be there. */
+    private static final int SHUTDOWN_PRIORITY = 12;
+
+    private final Configuration conf;
+    private final PlaceLauncher launcher;
+    private final int slotsPerPlace;
+    private final byte[] secret = Handshake.newSecret();
+    private final String folder = "tegula-place-" + UUID.randomUUID();
+    private final ServerSocket socket = new ServerSocket();
+    private final List<RemotePlace> places = new ArrayList<>();
+    private final DataClient data = new DataClient(secret);
+    private final DriverFiles files;
+    private final int silenceMillis;
+    private volatile boolean closed;
+    private final ExecutorService threads = Executors.newCachedThreadPool(work -> {
+        Thread thread = new Thread(work, "tegula-places");
+        thread.setDaemon(true);
+        return thread;
+    });
+
+    PlaceHub(Configuration conf, PlaceLauncher launcher, int count, int slotsPerPlace) throws IOException {
+        this.conf = conf;
+        this.launcher = launcher;
+        this.slotsPerPlace = slotsPerPlace;
+        silenceMillis = 1000 * conf.getInt(Settings.PLACES_LEASE_SECONDS, Settings.PLACES_LEASE_SECONDS_DEFAULT);
+        files = new HeldForPlaces(conf);
+        socket.bind(new InetSocketAddress(
+                InetAddress.getByName(conf.getTrimmed(Settings.PLACES_HOST, Settings.SERVER_HOST_DEFAULT)), 0));
+        for (int i = 0; i < count; i++) {
+            places.add(new RemotePlace(i, this));
+        }
+        threads.execute(this::accept);
+        for (RemotePlace each : places) {
+            PairCache.shared(conf).listen(each);
+            start(each);
+        }
+        ShutdownHookManager.get().addShutdownHook(this::close, SHUTDOWN_PRIORITY);
+    }
+
+    List<RemotePlace> places() {
+        return places;
+    }
+
+    Configuration conf() {
+        return conf;
+    }
+
+    /** The files that this JVM has in memory. */
+    DriverFiles files() {
+        return files;
+    }
+
+    /** Fetches files that are in the memory of places. */
+    DataClient data() {
+        return data;
+    }
+
+    int slotsPerPlace() {
+        return slotsPerPlace;
+    }
+
+    PairCache cache() {
+        return PairCache.shared(conf);
+    }
+
+    /** Where the data of each place are, once all are there. */
+    List<String> dataOfAll() throws PlaceLost, InterruptedException {
+        List<String> all = new ArrayList<>();
+        for (RemotePlace each : places) {
+            each.await();
+            all.add(each.data());
+        }
+        return all;
+    }
+
+    /** Starts the process of a place, without waiting for it. */
+    void start(RemotePlace place) {
+        if (closed) {
+            return;
+        }
+        threads.execute(() -> {
+            try {
+                launcher.start(new Invitation(
+                        socket.getInetAddress().getHostAddress(),
+                        socket.getLocalPort(),
+                        place.number(),
+                        HexFormat.of().formatHex(secret)));
+            } catch (IOException | RuntimeException e) {
+                LOG.error("Place {} cannot be started", place.number(), e);
+                place.refuse("it cannot be started: " + e);
+            }
+        });
+    }
+
+    private void accept() {
+        while (!socket.isClosed()) {
+            try {
+                Socket accepted = socket.accept();
+                threads.execute(() -> greet(accepted));
+            } catch (IOException e) {
+                LOG.debug("Places are not accepted any more", e);
+            }
+        }
+    }
+
+    private void greet(Socket accepted) {
+        try {
+            Handshake.prove(accepted, secret, true);
+            new Guest(accepted).begin();
+        } catch (IOException | RuntimeException e) {
+            LOG.warn("{} is not a place: {}", accepted.getRemoteSocketAddress(), e.toString());
+            try {
+                accepted.close();
+            } catch (IOException late) {
+                LOG.debug("A connection could not be closed", late);
+            }
+        }
+    }
+
+    /** A connection, whose place is known after its greeting. */
+    private final class Guest {
+        private final Calls calls;
+        private volatile RemotePlace place;
+
+        Guest(Socket accepted) throws IOException {
+            calls = new Calls(accepted, silenceMillis, this::handle, threads, this::end);
+        }
+
+        void begin() {
+            calls.start("place");
+        }
+
+        private Body handle(Op op, DataInput in) throws IOException {
+            if (op != Op.HELLO) {
+                return place == null ? Body.EMPTY : place.handle(op, in);
+            }
+            int number = in.readInt();
+            long pid = in.readLong();
+            String data = Text.readString(in);
+            place = places.get(number);
+            place.connected(calls, pid, data);
+            return out -> {
+                out.writeInt(slotsPerPlace);
+                Text.writeString(out, folder);
+                conf.write(out);
+            };
+        }
+
+        private void end(String why) {
+            if (place != null && !closed) {
+                place.lost(calls, why);
+            }
+        }
+    }
+
+    @Override
+    public synchronized void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        for (RemotePlace each : places) {
+            cache().ignore(each);
+            each.close();
+        }
+        launcher.close();
+        try {
+            socket.close();
+        } catch (IOException e) {
+            LOG.debug("The port of the places could not be closed", e);
+        }
+        threads.shutdownNow();
+    }
+}

@@ -1,0 +1,107 @@
+package org.tegula.hadoop.place;
+
+import java.io.DataInput;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import org.apache.hadoop.mapred.Counters;
+import org.apache.hadoop.mapred.TaskAttemptID;
+import org.tegula.hadoop.task.AttemptHandle;
+
+/** An attempt at a place in another JVM, as the driver sees it. */
+final class RemoteAttempt implements AttemptHandle {
+    private final RemotePlaceJob part;
+    private final TaskAttemptID id;
+    private final Op op;
+    private final Body task;
+    private volatile long heardNanos = System.nanoTime();
+    private volatile AttemptFacts facts = new AttemptFacts(0, 0, "", new Counters());
+    private volatile boolean stopped;
+    private MapOutput output;
+
+    RemoteAttempt(RemotePlaceJob part, TaskAttemptID id, Op op, Body task) {
+        this.part = part;
+        this.id = id;
+        this.op = op;
+        this.task = task;
+    }
+
+    @Override
+    public TaskAttemptID id() {
+        return id;
+    }
+
+    @Override
+    public void run() throws Exception {
+        part.prepare(op == Op.REDUCE);
+        if (stopped) {
+            throw new InterruptedException("The attempt was stopped before it began");
+        }
+        heardNanos = System.nanoTime();
+        CompletableFuture<DataInput> call = part.send(this, op, task);
+        if (stopped) {
+            part.stop(this);
+        }
+        DataInput answer = await(call);
+        part.takeNews(answer);
+        hear(AttemptFacts.read(answer));
+        output = op == Op.MAP ? MapOutput.read(answer) : null;
+    }
+
+    /** A place answers after it was told to stop, too; interrupts come with that. */
+    private DataInput await(CompletableFuture<DataInput> call) throws Exception {
+        while (true) {
+            try {
+                return call.get();
+            } catch (InterruptedException e) {
+                if (!stopped) {
+                    stop();
+                }
+            } catch (ExecutionException e) {
+                if (e.getCause() instanceof RemoteFault fault) {
+                    throw fault;
+                }
+                throw part.loss(e.getCause());
+            }
+        }
+    }
+
+    /** Takes a report of its place. */
+    void hear(AttemptFacts now) {
+        facts = now;
+        heardNanos = Math.max(heardNanos, System.nanoTime() - now.silentNanos());
+    }
+
+    MapOutput output() {
+        return output;
+    }
+
+    @Override
+    public void stop() {
+        stopped = true;
+        part.stop(this);
+    }
+
+    @Override
+    public long silentNanos() {
+        return System.nanoTime() - heardNanos;
+    }
+
+    /** Places report unasked. */
+    @Override
+    public void ask() {}
+
+    @Override
+    public Counters counters() {
+        return facts.counters();
+    }
+
+    @Override
+    public String status() {
+        return facts.status();
+    }
+
+    @Override
+    public float lastProgress() {
+        return facts.progress();
+    }
+}

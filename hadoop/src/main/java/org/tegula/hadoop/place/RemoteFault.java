@@ -1,0 +1,45 @@
+package org.tegula.hadoop.place;
+
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import org.apache.hadoop.io.Text;
+import org.apache.hadoop.util.StringUtils;
+
+/** An exception of another place; its text and stack are those of the exception there, whose class may not be known here. */
+final class RemoteFault extends Exception {
+    private final String text;
+    private final String stack;
+
+    private RemoteFault(String text, String stack) {
+        super(text, null, false, false);
+        this.text = text;
+        this.stack = stack;
+    }
+
+    static void write(Throwable fault, DataOutput out) throws IOException {
+        Text.writeString(out, fault.toString());
+        Text.writeString(out, StringUtils.stringifyException(fault));
+    }
+
+    static RemoteFault read(DataInput in) throws IOException {
+        return new RemoteFault(Text.readString(in), Text.readString(in));
+    }
+
+    @Override
+    public String toString() {
+        return text;
+    }
+
+    @Override
+    public void printStackTrace(PrintStream out) {
+        out.print(stack);
+    }
+
+    @Override
+    public void printStackTrace(PrintWriter out) {
+        out.print(stack);
+    }
+}

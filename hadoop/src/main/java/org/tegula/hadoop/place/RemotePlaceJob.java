@@ -1,0 +1,193 @@
+package org.tegula.hadoop.place;
+
+import java.io.DataInput;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.hadoop.mapred.TaskAttemptID;
+import org.apache.hadoop.mapreduce.split.JobSplit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.task.AttemptHandle;
+
+/** One job at a place in another JVM, as the driver sees it. The place hears of the job when the first task comes. */
+final class RemotePlaceJob implements PlaceJob {
+    private static final Logger LOG = LoggerFactory.getLogger(RemotePlaceJob.class);
+    private static final long END_SECONDS = 10;
+
+    private final RemotePlace place;
+    private final PlacedJob job;
+    private final Map<String, RemoteAttempt> running = new ConcurrentHashMap<>();
+    private final Set<String> accepted = ConcurrentHashMap.newKeySet();
+    private List<MapOutput> shuffled;
+    private int maps;
+    /** Where the job has begun; null before. */
+    private Calls calls;
+
+    private boolean isShuffled;
+
+    RemotePlaceJob(RemotePlace place, PlacedJob job) {
+        this.place = place;
+        this.job = job;
+    }
+
+    @Override
+    public AttemptHandle map(TaskAttemptID id, int slot, JobSplit.TaskSplitIndex split) {
+        return new RemoteAttempt(this, id, Op.MAP, out -> {
+            out.writeUTF(job.id().toString());
+            out.writeUTF(id.toString());
+            out.writeInt(slot);
+            split.write(out);
+        });
+    }
+
+    @Override
+    public synchronized AttemptHandle reduce(TaskAttemptID id, int home, List<MapOutput> outputs, int mapTasks) {
+        shuffled = outputs;
+        maps = mapTasks;
+        return new RemoteAttempt(this, id, Op.REDUCE, out -> {
+            out.writeUTF(job.id().toString());
+            out.writeUTF(id.toString());
+            out.writeInt(home);
+        });
+    }
+
+    /** Tells the place what it must know of the job, once. */
+    synchronized void prepare(boolean ofReduce) throws Exception {
+        if (calls == null) {
+            Calls now = place.await();
+            call(now, Op.BEGIN, place.spec(job)::write);
+            calls = now;
+            place.begun(this);
+        }
+        if (ofReduce && !isShuffled) {
+            call(calls, Op.SHUFFLED, out -> {
+                out.writeUTF(job.id().toString());
+                out.writeInt(maps);
+                out.writeInt(shuffled.size());
+                for (MapOutput each : shuffled) {
+                    each.write(out);
+                }
+            });
+            isShuffled = true;
+        }
+    }
+
+    private DataInput call(Calls to, Op op, Body body) throws Exception {
+        try {
+            return to.send(op, body).get();
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof RemoteFault fault) {
+                throw fault;
+            }
+            throw loss(e.getCause());
+        }
+    }
+
+    PlaceLost loss(Throwable why) {
+        return new PlaceLost(place.name(), why.getMessage());
+    }
+
+    CompletableFuture<DataInput> send(RemoteAttempt attempt, Op op, Body task) {
+        running.put(attempt.id().toString(), attempt);
+        return begun().send(op, task)
+                .whenComplete((answer, fault) -> running.remove(attempt.id().toString()));
+    }
+
+    private synchronized Calls begun() {
+        return calls;
+    }
+
+    RemoteAttempt running(String attempt) {
+        return running.get(attempt);
+    }
+
+    void takeNews(DataInput answer) throws IOException {
+        BlockNews.read(answer, job.resources().cache());
+    }
+
+    /** Called under the lock of a stage: does not wait. */
+    void stop(RemoteAttempt attempt) {
+        if (running.containsKey(attempt.id().toString())) {
+            tell(Op.STOP, attempt);
+        }
+    }
+
+    private void tell(Op op, AttemptHandle attempt) {
+        place.later(() -> {
+            Calls now = begun();
+            if (now != null) {
+                now.send(op, out -> {
+                    out.writeUTF(job.id().toString());
+                    out.writeUTF(attempt.id().toString());
+                });
+            }
+        });
+    }
+
+    @Override
+    public MapOutput output(AttemptHandle attempt) {
+        return ((RemoteAttempt) attempt).output();
+    }
+
+    @Override
+    public void accept(AttemptHandle attempt) {
+        accepted.add(attempt.id().toString());
+    }
+
+    @Override
+    public void discard(AttemptHandle attempt) {
+        tell(Op.DISCARD, attempt);
+    }
+
+    /** What a lost place has not kept is read from its files again. */
+    @Override
+    public void keepWritten() throws InterruptedException {
+        Calls now = begun();
+        if (now == null) {
+            return;
+        }
+        try {
+            List<String> all = new ArrayList<>(accepted);
+            takeNews(call(now, Op.KEEP, out -> {
+                out.writeUTF(job.id().toString());
+                out.writeInt(all.size());
+                for (String each : all) {
+                    out.writeUTF(each);
+                }
+            }));
+        } catch (InterruptedException e) {
+            throw e;
+        } catch (Exception e) {
+            LOG.warn("{}: {} keeps none of its outputs in memory", job.id(), place.name(), e);
+        }
+    }
+
+    /** Tells the job, if a task of it has begun at the place. */
+    void lost(PlaceLost loss) {
+        job.lost().accept(loss);
+    }
+
+    @Override
+    public void close() {
+        Calls now = begun();
+        if (now == null) {
+            return;
+        }
+        place.ended(this);
+        try {
+            now.send(Op.END, out -> out.writeUTF(job.id().toString())).get(END_SECONDS, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.debug("{} does not say that {} has ended there", place.name(), job.id(), e);
+        }
+    }
+}

@@ -1,0 +1,358 @@
+package org.tegula.hadoop.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.TreeMap;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.io.BytesWritable;
+import org.apache.hadoop.io.IntWritable;
+import org.apache.hadoop.io.LongWritable;
+import org.apache.hadoop.io.SequenceFile;
+import org.apache.hadoop.io.Text;
+import org.apache.hadoop.mapreduce.Counter;
+import org.apache.hadoop.mapreduce.Job;
+import org.apache.hadoop.mapreduce.Mapper;
+import org.apache.hadoop.mapreduce.Partitioner;
+import org.apache.hadoop.mapreduce.Reducer;
+import org.apache.hadoop.mapreduce.TaskCounter;
+import org.apache.hadoop.mapreduce.lib.input.FileInputFormat;
+import org.apache.hadoop.mapreduce.lib.input.SequenceFileInputFormat;
+import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
+import org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.tegula.hadoop.Engines;
+import org.tegula.hadoop.Jobs;
+import org.tegula.hadoop.Settings;
+import org.tegula.hadoop.Trees;
+import org.tegula.hadoop.api.CacheCounter;
+import org.tegula.hadoop.api.ImmutableOutput;
+import org.tegula.hadoop.api.PlaceCounter;
+import org.tegula.hadoop.cache.PairCache;
+import org.tegula.hadoop.engine.Engine;
+import org.tegula.hadoop.files.CachedLocalFileSystem;
+import org.tegula.hadoop.place.Places;
+
+/** A server whose tasks run in JVMs of their own gives what one JVM gives, and outlives them. */
+@Timeout(120)
+class JvmPlacesTest {
+    private static final int PLACES = 2;
+
+    @TempDir
+    private static Path shared;
+
+    private static Places places;
+    private static EngineServer server;
+
+    @TempDir
+    Path folder;
+
+    private Configuration conf;
+
+    @BeforeAll
+    static void serve() throws IOException {
+        Configuration site = Engines.TEGULA.conf(shared.resolve("server"));
+        site.set(Settings.SERVER_TOKEN_FILE, shared.resolve("token").toString());
+        site.set(Settings.PLACES, "jvm:" + PLACES);
+        places = Places.of(site, 2 * PLACES);
+        server = new EngineServer(new Engine(places, 64 << 20, PairCache.shared(site), 20), site, "127.0.0.1", 0);
+    }
+
+    @AfterAll
+    static void close() throws IOException {
+        server.close();
+        places.close();
+        FileSystem.closeAll();
+    }
+
+    @BeforeEach
+    void configure() {
+        conf = Engines.TEGULA.conf(folder.resolve("client"));
+        conf.set(Settings.SERVER_TOKEN_FILE, shared.resolve("token").toString());
+        conf.set(Settings.SERVER_ADDRESS, "127.0.0.1:" + server.address().getPort());
+    }
+
+    private static long counter(Job job, Enum<?> name) throws IOException {
+        Counter found = job.getCounters().findCounter(name);
+        return found.getValue();
+    }
+
+    @Test
+    void writesWhatTheLocalRunnerWrites() throws Exception {
+        Job right = Jobs.wordCount(Engines.LOCAL.conf(folder), Trees.documentation(), folder.resolve("right"));
+        Job ours = Jobs.wordCount(conf, Trees.documentation(), folder.resolve("ours"));
+        for (Job each : List.of(right, ours)) {
+            each.setNumReduceTasks(5);
+            assertTrue(each.waitForCompletion(false));
+        }
+        assertEquals(Trees.read(folder.resolve("right")), Trees.read(folder.resolve("ours")));
+        for (TaskCounter each :
+                List.of(TaskCounter.MAP_INPUT_RECORDS, TaskCounter.MAP_OUTPUT_BYTES, TaskCounter.REDUCE_INPUT_GROUPS)) {
+            assertEquals(counter(right, each), counter(ours, each), each.name());
+        }
+        assertEquals(
+                counter(ours, TaskCounter.REDUCE_INPUT_RECORDS),
+                counter(ours, PlaceCounter.PAIRS_STAYED) + counter(ours, PlaceCounter.PAIRS_MOVED));
+        assertTrue(counter(ours, PlaceCounter.PAIRS_MOVED) > 0);
+    }
+
+    /** By the number alone. */
+    public static final class Modulo extends Partitioner<IntWritable, BytesWritable> {
+        @Override
+        public int getPartition(IntWritable key, BytesWritable value, int partitions) {
+            return key.get() % partitions;
+        }
+    }
+
+    /** Passes pairs on as they are. */
+    public static final class Same extends Mapper<IntWritable, BytesWritable, IntWritable, BytesWritable>
+            implements ImmutableOutput {}
+
+    /** Sends each value to all partitions. */
+    public static final class Broadcasts extends Mapper<IntWritable, BytesWritable, IntWritable, BytesWritable>
+            implements ImmutableOutput {
+        @Override
+        protected void map(IntWritable key, BytesWritable value, Context context)
+                throws IOException, InterruptedException {
+            for (int i = 0; i < context.getNumReduceTasks(); i++) {
+                context.write(new IntWritable(i), value);
+            }
+        }
+    }
+
+    private Job pairs(Class<? extends Mapper<?, ?, ?, ?>> mapper, Path in, Path out, int partitions)
+            throws IOException {
+        Job job = Job.getInstance(conf);
+        job.setInputFormatClass(SequenceFileInputFormat.class);
+        job.setOutputFormatClass(SequenceFileOutputFormat.class);
+        job.setMapperClass(mapper);
+        job.setPartitionerClass(Modulo.class);
+        job.setReducerClass(Reducer.class);
+        job.setNumReduceTasks(partitions);
+        job.setOutputKeyClass(IntWritable.class);
+        job.setOutputValueClass(BytesWritable.class);
+        FileInputFormat.addInputPath(job, new org.apache.hadoop.fs.Path(in.toUri()));
+        FileOutputFormat.setOutputPath(job, new org.apache.hadoop.fs.Path(out.toUri()));
+        return job;
+    }
+
+    private Path write(int pairs, int bytes) throws IOException {
+        Path file = folder.resolve("in/pairs");
+        try (SequenceFile.Writer writer = SequenceFile.createWriter(
+                new Configuration(),
+                SequenceFile.Writer.file(new org.apache.hadoop.fs.Path(file.toUri())),
+                SequenceFile.Writer.keyClass(IntWritable.class),
+                SequenceFile.Writer.valueClass(BytesWritable.class))) {
+            for (int i = 0; i < pairs; i++) {
+                byte[] value = new byte[bytes];
+                value[0] = (byte) i;
+                writer.append(new IntWritable(i), new BytesWritable(value));
+            }
+        }
+        return folder.resolve("in");
+    }
+
+    @Test
+    void noPairLeavesItsPlaceAfterTheFirstJob() throws Exception {
+        Path in = write(200, 2000);
+        for (int round = 0; round < 3; round++) {
+            Path out = folder.resolve("out" + round);
+            Job job = pairs(Same.class, in, out, 2 * PLACES);
+            assertTrue(job.waitForCompletion(false));
+            if (round > 0) {
+                assertEquals(2 * PLACES, counter(job, CacheCounter.SPLITS_FOUND));
+                assertEquals(0, counter(job, PlaceCounter.PAIRS_MOVED));
+                assertEquals(200, counter(job, PlaceCounter.PAIRS_STAYED));
+            }
+            in = out;
+        }
+    }
+
+    @Test
+    void anObjectCrossesOnceForAllPartitionsOfAPlace() throws Exception {
+        int pairs = 50;
+        int bytes = 4000;
+        int partitions = 4 * PLACES;
+        Job job = pairs(Broadcasts.class, write(pairs, bytes), folder.resolve("out"), partitions);
+        assertTrue(job.waitForCompletion(false));
+        assertEquals((long) pairs * partitions, counter(job, TaskCounter.REDUCE_OUTPUT_RECORDS));
+        assertEquals((long) pairs * partitions / PLACES, counter(job, PlaceCounter.PAIRS_MOVED));
+        assertEquals((long) pairs * (partitions / PLACES - 1), counter(job, PlaceCounter.PAIRS_SHARED));
+        assertTrue(counter(job, PlaceCounter.BYTES_MOVED) < 1.1 * pairs * bytes);
+    }
+
+    /** Of a file in memory, the driver has the name and the place has the pairs. */
+    @Test
+    void temporaryOutputsStayAtTheirPlaces() throws Exception {
+        conf.set("fs.file.impl", CachedLocalFileSystem.class.getName());
+        conf.setBoolean("fs.file.impl.disable.cache", true);
+        Path first = folder.resolve("temp-first");
+        Job job = pairs(Same.class, write(200, 2000), first, 2 * PLACES);
+        assertTrue(job.waitForCompletion(false));
+        assertFalse(Files.exists(first.resolve("part-r-00000")));
+        for (String kept : List.of("again", "temp-again")) {
+            Job again = pairs(Same.class, first, folder.resolve(kept), 2 * PLACES);
+            assertTrue(again.waitForCompletion(false));
+            assertEquals(2 * PLACES, counter(again, CacheCounter.SPLITS_FOUND));
+            assertEquals(0, counter(again, PlaceCounter.PAIRS_MOVED));
+            assertFalse(Files.exists(first.resolve("part-r-00000")));
+        }
+        assertTrue(Files.exists(folder.resolve("again/part-r-00000")));
+        org.apache.hadoop.fs.Path part =
+                new org.apache.hadoop.fs.Path(first.resolve("part-r-00000").toUri());
+        int read = 0;
+        try (SequenceFile.Reader reader = new SequenceFile.Reader(conf, SequenceFile.Reader.file(part))) {
+            IntWritable key = new IntWritable();
+            BytesWritable value = new BytesWritable();
+            for (; reader.next(key, value); read++) {
+                assertEquals((byte) key.get(), value.getBytes()[0]);
+            }
+        }
+        assertEquals(200 / (2 * PLACES), read);
+        assertFalse(halting(true, "lost").waitForCompletion(false));
+        Job late = pairs(Same.class, folder.resolve("temp-again"), folder.resolve("late"), 2 * PLACES);
+        assertFalse(late.waitForCompletion(false));
+        String why = late.getStatus().getFailureInfo();
+        assertTrue(why.contains("was lost: it alone had "), why);
+        assertTrue(why.contains("temp-again/part-r-0000"), why);
+    }
+
+    @Test
+    void saysWhatAProgramThrewAtAPlace() throws Exception {
+        Files.writeString(folder.resolve("in.txt"), "x\n");
+        Job job = Jobs.wordCount(conf, folder.resolve("in.txt"), folder.resolve("out"));
+        job.setMapperClass(Throws.class);
+        job.setMaxMapAttempts(2);
+        assertFalse(job.waitForCompletion(false));
+        String why = job.getStatus().getFailureInfo();
+        assertTrue(why.contains("Error: java.io.IOException: no luck"), why);
+        assertTrue(why.contains("at " + Throws.class.getName()), why);
+        assertFalse(Files.exists(folder.resolve("out/_SUCCESS")));
+    }
+
+    static class Throws extends Mapper<LongWritable, Text, Text, IntWritable> {
+        @Override
+        protected void setup(Context context) throws IOException {
+            throw new IOException("no luck");
+        }
+    }
+
+    /** Ends its JVM in the first run of the job. */
+    public static class HaltsInAMap extends Jobs.Words {
+        @Override
+        protected void cleanup(Context context) {
+            if (context.getTaskAttemptID().getId() == 0
+                    && context.getTaskAttemptID().getTaskID().getId() == 1) {
+                Runtime.getRuntime().halt(137);
+            }
+        }
+    }
+
+    /** The same in a reduce. */
+    public static class HaltsInAReduce extends Reducer<Text, IntWritable, Text, IntWritable> {
+        @Override
+        protected void reduce(Text word, Iterable<IntWritable> counts, Context context)
+                throws IOException, InterruptedException {
+            if (context.getTaskAttemptID().getId() == 0
+                    && context.getTaskAttemptID().getTaskID().getId() == 1) {
+                Runtime.getRuntime().halt(137);
+            }
+            int sum = 0;
+            for (IntWritable each : counts) {
+                sum += each.get();
+            }
+            context.write(word, new IntWritable(sum));
+        }
+    }
+
+    private Job halting(boolean inMap, String out) throws IOException {
+        Job job = Jobs.wordCount(conf, Trees.documentation(), folder.resolve(out));
+        job.setNumReduceTasks(3);
+        if (inMap) {
+            job.setMapperClass(HaltsInAMap.class);
+        } else {
+            job.setReducerClass(HaltsInAReduce.class);
+        }
+        return job;
+    }
+
+    @Test
+    void aLostPlaceFailsTheJobByItsNameAndIsReplaced() throws Exception {
+        Job lost = halting(true, "lost");
+        assertFalse(lost.waitForCompletion(false));
+        String why = lost.getStatus().getFailureInfo();
+        assertTrue(why.matches("Place [01] \\(process \\d+\\) was lost: its connection ended"), why);
+        assertFalse(Files.exists(folder.resolve("lost/_temporary")));
+        Job next = Jobs.wordCount(conf, Trees.documentation(), folder.resolve("next"));
+        assertTrue(next.waitForCompletion(false));
+    }
+
+    @Test
+    void aJobRunsAgainIfItWantsTo() throws Exception {
+        Job right = Jobs.wordCount(Engines.LOCAL.conf(folder), Trees.documentation(), folder.resolve("right"));
+        right.setNumReduceTasks(3);
+        assertTrue(right.waitForCompletion(false));
+        for (boolean inMap : new boolean[] {true, false}) {
+            String out = inMap ? "maps" : "reduces";
+            Job job = halting(inMap, out);
+            job.getConfiguration().setInt(Settings.PLACES_RERUNS, 1);
+            assertTrue(job.waitForCompletion(false), () -> out);
+            assertEquals(
+                    new TreeMap<>(Trees.read(folder.resolve("right"))), new TreeMap<>(Trees.read(folder.resolve(out))));
+        }
+    }
+
+    /** Reads a file of the distributed cache in its working folder. */
+    public static class ReadsAFile extends Mapper<LongWritable, Text, Text, IntWritable> {
+        @Override
+        protected void map(LongWritable place, Text line, Context context) throws IOException, InterruptedException {
+            context.write(new Text(Files.readString(Path.of("a-name"))), new IntWritable(1));
+        }
+    }
+
+    @Test
+    void placesHaveTheDistributedCache() throws Exception {
+        Files.writeString(folder.resolve("in.txt"), "x\ny\n");
+        Files.writeString(folder.resolve("file"), "content");
+        Job job = Jobs.wordCount(conf, folder.resolve("in.txt"), folder.resolve("out"));
+        job.setMapperClass(ReadsAFile.class);
+        job.addCacheFile(java.net.URI.create(folder.resolve("file").toUri() + "#a-name"));
+        assertTrue(job.waitForCompletion(false));
+        assertEquals("content\t2\n", Files.readString(folder.resolve("out/part-r-00000")));
+    }
+
+    /** Sleeps until it is stopped. */
+    public static class Sleeps extends Mapper<LongWritable, Text, Text, IntWritable> {
+        @Override
+        protected void map(LongWritable place, Text line, Context context) throws InterruptedException {
+            Thread.sleep(100_000);
+        }
+    }
+
+    @Test
+    void tasksAtPlacesAreKilled() throws Exception {
+        Files.writeString(folder.resolve("in.txt"), "x\n");
+        Job job = Jobs.wordCount(conf, folder.resolve("in.txt"), folder.resolve("out"));
+        job.setMapperClass(Sleeps.class);
+        job.submit();
+        while (job.getTaskReports(org.apache.hadoop.mapreduce.TaskType.MAP).length == 0) {
+            Thread.sleep(10);
+        }
+        long before = System.nanoTime();
+        job.killJob();
+        assertFalse(job.waitForCompletion(false));
+        assertTrue(System.nanoTime() - before < 4_000_000_000L, "the task was not interrupted");
+        assertFalse(Files.exists(folder.resolve("out/_temporary")));
+    }
+}
