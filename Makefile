@@ -79,7 +79,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
 .PHONY: help run run-nodes build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
-	test-cuda-kernels test-metrics test-ray test-hadoop test-hadoop-compat test-page dist-hadoop lint lint-rust lint-python lint-page lint-hadoop test-mrjob test-streaming test-places \
+	test-cuda-kernels test-metrics test-ray test-hadoop test-hadoop-compat test-page dist-hadoop lint lint-rust lint-python lint-page lint-hadoop \
+	test-mrjob test-streaming test-places \
 	screenshots-page miri loom campaign campaign-nodes campaign-serve \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
