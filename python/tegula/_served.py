@@ -122,8 +122,8 @@ def _loaded(program: Path) -> tuple[Any, dict[str, Any], str]:
     return job, options, digest if has_code else ""
 
 
-def _run(flags: argparse.Namespace) -> tuple[int, str | None]:
-    """Run the job; return the exit code and the reason of a failure."""
+def _run(flags: argparse.Namespace) -> int:
+    """Run the job; return the exit code."""
     cancel = Cancel()
     job, options, version = _loaded(flags.program)
     events = Events(flags.events, [name for name, _, _ in job.columns], options["top"])
@@ -166,7 +166,7 @@ def _run(flags: argparse.Namespace) -> tuple[int, str | None]:
         traceback.print_exc()
     result_of = {0: "done", _INTERRUPTED: "cancelled"}.get(code, "failed")
     events.tell("end", result=result_of, code=code, message=message, answer=answer)
-    return code, message
+    return code
 
 
 def main() -> int:
@@ -182,7 +182,7 @@ def main() -> int:
     parser.add_argument("program", type=Path)
     flags = parser.parse_args()
     try:
-        return _run(flags)[0]
+        return _run(flags)
     except OptionError as error:
         print(f"tegula: {error}", file=sys.stderr)
         return _WRONG

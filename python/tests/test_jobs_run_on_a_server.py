@@ -65,6 +65,7 @@ def commands(name: str) -> list[tuple[tg.Job, dict[str, Any]]]:
     ]
 
 
+@pytest.mark.once
 def test_a_command_line_gives_the_same_answers(server: tg.Server, path: Path) -> None:
     jobs = commands(path.name)
     submitted = [server.submit(job, **options) for job, options in jobs]
@@ -133,6 +134,7 @@ def test_it_is_cancelled_and_failures_say_why(server: tg.Server) -> None:
         server.submit(tg.text("nothing").words().count()).result()
 
 
+@pytest.mark.once
 def test_what_a_server_does_not_take(
     server: tg.Server, path: Path, tmp_path: Path
 ) -> None:
