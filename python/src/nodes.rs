@@ -25,14 +25,18 @@ pub(crate) struct Wires {
     events: SyncSender<Event>,
     carrier: Mutex<Option<PyCarrier>>,
     is_over: Arc<AtomicBool>,
+    names: Names,
 }
+
+/// What messages call the nodes, in the order of their numbers.
+type Names = Arc<Mutex<Vec<String>>>;
 
 /// A node, and an order for it; `None` ends the node.
 type Told = (usize, Option<Vec<u8>>);
 
 /// The run's side of it.
 struct PyCarrier {
-    names: Vec<String>,
+    names: Names,
     orders: Sender<Told>,
     events: Receiver<Event>,
     gone: BTreeSet<usize>,
@@ -47,15 +51,23 @@ impl Wires {
         let (events, receiver) = sync_channel(REPORTS_MOST);
         let is_over = Arc::<AtomicBool>::default();
         let over = Arc::clone(&is_over);
+        let names = Arc::new(Mutex::new(names));
         let carrier = PyCarrier {
-            names,
+            names: Arc::clone(&names),
             orders: sender,
             events: receiver,
             gone: BTreeSet::new(),
             is_over: over,
         };
         let (orders, carrier) = (Mutex::new(orders), Mutex::new(Some(carrier)));
-        Wires { orders, events, carrier, is_over }
+        Wires { orders, events, carrier, is_over, names }
+    }
+
+    /// Adds a node while a run is on its way. Returns its number.
+    fn join(&self, name: String) -> usize {
+        let mut names = self.names.lock();
+        names.push(name);
+        names.len() - 1
     }
 
     /// The orders that are there, after a wait of some seconds if there are none: the number of a node, and the bytes
@@ -118,7 +130,7 @@ impl std::fmt::Debug for PyCarrier {
 
 impl Carrier for PyCarrier {
     fn name(&self, node: usize) -> String {
-        self.names.get(node).cloned().unwrap_or_else(|| format!("node {node}"))
+        self.names.lock().get(node).cloned().unwrap_or_else(|| format!("node {node}"))
     }
 
     fn tell(&mut self, node: usize, order: &[u8]) {
@@ -140,7 +152,7 @@ impl Carrier for PyCarrier {
     }
 
     fn is_empty(&self) -> bool {
-        self.gone.len() >= self.names.len()
+        self.gone.len() >= self.names.lock().len()
     }
 }
 

@@ -90,3 +90,25 @@ def test_a_lost_node_changes_no_answer(cluster, text: Path) -> None:
     assert len(nodes.nodes) == 3
     threading.Timer(3, cluster.remove_node, (lost,), {"allow_graceful": False}).start()
     assert dict(job.run(on=nodes)) == expected
+
+
+def test_a_node_that_comes_later_takes_part(
+    cluster, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(line: str):
+        time.sleep(0.0002)
+        yield line.split("\t")[0], 1
+
+    job = tg.text(text / "1.txt").map(slowly).count()
+    expected = dict(tg.text(text / "1.txt").field(1).count().run())
+    nodes, hosts = tg.ray(), []
+    start = type(nodes)._actor
+
+    def noting(self, node, plan):
+        hosts.append(node["NodeID"])
+        return start(self, node, plan)
+
+    monkeypatch.setattr(type(nodes), "_actor", noting)
+    threading.Timer(0.5, cluster.add_node, (), {"num_cpus": 1}).start()
+    assert dict(job.run(on=nodes)) == expected
+    assert len(set(hosts)) == len(hosts) == len(nodes.nodes)

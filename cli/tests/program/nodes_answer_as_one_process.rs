@@ -45,7 +45,7 @@ fn for_each_command() {
         &["linreg", "points", "--tile", "4k"],
         &["logstats", "log", "--tile", "4k"],
         &["histogram", "picture.ppm", "--tile", "4k"],
-        &["stringmatch", "--key", "word7", "text", "--tile", "32k"],
+        &["stringmatch", "--key", "word7 1;1.1", "text", "--tile", "32k"],
     ];
     for (at_command, command) in commands.iter().enumerate() {
         let nodes = ["local:2x1", "local:1", "local:3x1,1x2"][at_command % 3];
@@ -95,7 +95,7 @@ fn with_nodes_that_are_sent_the_input() {
     write(at, "text/b", lines(900));
     write(at, "text/empty", "");
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    std::io::Write::write_all(&mut packed, lines(9000).as_bytes()).unwrap();
+    Write::write_all(&mut packed, lines(9000).as_bytes()).unwrap();
     write(at, "text/packed.gz", packed.finish().unwrap());
     for command in ["wordcount", "index"] {
         let arguments = [command, "text", "--tile", "32k"];
@@ -171,18 +171,18 @@ fn flags_that_do_not_go_together_are_named() {
     );
     for more in [&["--events", "1"], &["--control", "0"]] {
         let output = run(&[&["wordcount", "text"][..], more, &nodes].concat());
-        check_fault(&output, 2, &["--nodes", more[0]]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("--nodes") && said.contains(more[0]), "{said}");
     }
     check_fault(
         &run(&["kmeans", "-k", "2", "text", "--nodes", "local:1x1,1x1:64M:streamed"]),
         2,
         &["--nodes", "leave out :streamed"],
     );
-    check_fault(
-        &run(&["wordcount", "text", "--nodes", "local:2x1:64M:streamed"]),
-        2,
-        &["at least one node must read the input"],
-    );
+    let output = run(&["wordcount", "text", "--nodes", "local:2x1:64M:streamed"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("at least one node must read"));
     check_fault(
         &run(&[&["wordcount", "-"][..], &nodes].concat()),
         1,

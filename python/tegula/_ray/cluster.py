@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import threading
+import time
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # Seconds between two looks at what the run has to say, and what nodes have.
 _LOOK = 0.01
+# Seconds between two looks for nodes that came since.
+_JOIN = 2.0
 
 
 class Cluster:
@@ -51,8 +54,21 @@ class Cluster:
             raise Error("ray: the cluster has no node that is alive")
         wires = _tegula.Wires([_name(node) for node in nodes])
         actors = [self._actor(node, plan) for node in nodes]
+        known = {node["NodeID"] for node in nodes}
+
+        def join() -> None:
+            """Start an actor on each node that came since."""
+            for node in self._alive():
+                if node["NodeID"] not in known:
+                    known.add(node["NodeID"])
+                    actors.append(self._actor(node, plan))
+                    wires.join(_name(node))
+
         thread = threading.Thread(
-            target=self._carry, args=(wires, actors), name="tegula ray", daemon=True
+            target=self._carry,
+            args=(wires, actors, join),
+            name="tegula ray",
+            daemon=True,
         )
         thread.start()
         try:
@@ -88,10 +104,18 @@ class Cluster:
         host = node["NodeManagerAddress"]
         return actor.remote(plan, workers or max(cpus, 1), memory, scratch, host)
 
-    def _carry(self, wires: _tegula.Wires, actors: list[Any]) -> None:
+    def _carry(
+        self, wires: _tegula.Wires, actors: list[Any], join: Callable[[], None]
+    ) -> None:
         """Carry messages until the run is over."""
         waiting = {actor.reports.remote(): at for at, actor in enumerate(actors)}
+        looked = time.monotonic()
         while not wires.is_over():
+            if time.monotonic() - looked > _JOIN:
+                before, looked = len(actors), time.monotonic()
+                join()
+                for at, actor in enumerate(actors[before:], before):
+                    waiting[actor.reports.remote()] = at
             told: dict[int, list[bytes]] = defaultdict(list)
             for at, order in wires.orders(_LOOK):
                 if order is None:
