@@ -72,7 +72,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
 .PHONY: help run run-nodes build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
 	test-cuda-kernels test-metrics test-ray test-hadoop test-places test-hadoop-compat test-page dist-hadoop lint lint-rust lint-python lint-page lint-hadoop \
-	screenshots-page miri loom campaign campaign-nodes \
+	screenshots-page miri loom campaign campaign-nodes campaign-places \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
@@ -264,6 +264,10 @@ campaign: need-cargo ## Kill runs a thousand times and let them go on, and as ma
 	cargo build --release -p tegula-reliability
 	$(TARGET)/release/reliability kills --kills $(KILLS) --seed $(SEED)
 	$(MAKE) test-python PYTHONS=$(firstword $(PYTHONS)) TESTS="test_kills_leave_nothing.py -s" KILLS=$(KILLS) SEED=$(SEED)
+
+campaign-places: need-java ## Kill JVMs of the Hadoop engine's places a hundred times while jobs run; KILLS=100 (slow)
+	cd hadoop && mvn -B -ntp test -Dtest='JvmPlacesTest#jobsOutliveKilledPlaces' -Dsurefire.failIfNoSpecifiedTests=false \
+		-Dplaces.kills=$(if $(filter 1000,$(KILLS)),100,$(KILLS))
 
 campaign-nodes: need-cargo ## Kill nodes and drivers a hundred times and let the runs go on; SEED=1 KILLS=100 (slow)
 	KILLS=$(if $(filter 1000,$(KILLS)),100,$(KILLS)) SEED=$(SEED) cargo test -p tegula-cli --test program nodes_survive_kills
