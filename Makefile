@@ -78,15 +78,15 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
-.PHONY: help run run-nodes build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
-	test-cuda-kernels test-metrics test-ray test-hadoop test-hadoop-compat test-page dist-hadoop lint lint-rust lint-python lint-page lint-hadoop \
-	test-mrjob test-streaming test-places \
-	screenshots-page miri loom campaign campaign-nodes campaign-serve \
+.PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
+	test-cuda-kernels test-metrics test-ray test-mrjob test-streaming test-hadoop test-hadoop-compat test-places test-page dist-hadoop \
+	lint lint-rust lint-python lint-page lint-hadoop screenshots-page miri loom \
+	campaign campaign-nodes campaign-places campaign-serve \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu \
-	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-serve bench-python bench-streaming run-places bench-places \
+	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-serve bench-python bench-streaming bench-places \
 	corpus clean test-emulators s3-server \
 	need-cargo need-chromium need-emulators need-java need-lints need-miri need-node need-pocl need-python
 
@@ -299,6 +299,10 @@ campaign: need-cargo ## Kill runs a thousand times and let them go on, and as ma
 
 campaign-serve: build need-python ## Kill a server, its jobs, or both, a hundred times with eight jobs at work; SEED=1 KILLS=100 (slow)
 	PYTHONPATH=bench/compare python3 reliability/server_kills.py --tegula $(TEGULA) --kills $(if $(filter 1000,$(KILLS)),100,$(KILLS)) --seed $(SEED)
+
+campaign-places: need-java ## Kill JVMs of the Hadoop engine's places a hundred times while jobs run; KILLS=100 (slow)
+	cd hadoop && mvn -B -ntp test -Dtest='JvmPlacesTest#jobsOutliveKilledPlaces' -Dsurefire.failIfNoSpecifiedTests=false \
+		-Dplaces.kills=$(if $(filter 1000,$(KILLS)),100,$(KILLS))
 
 campaign-nodes: need-cargo ## Kill nodes and drivers a hundred times and let the runs go on; SEED=1 KILLS=100 (slow)
 	KILLS=$(if $(filter 1000,$(KILLS)),100,$(KILLS)) SEED=$(SEED) cargo test -p tegula-cli --test program nodes_survive_kills

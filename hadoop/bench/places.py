@@ -61,7 +61,8 @@ def show(setting: str) -> None:
     )
     for step in done.steps():
         pairs = [
-            step.get(f"{each}", 0) for each in ("pairs_stayed", "pairs_moved", "bytes_moved")
+            step.get(f"{each}", 0)
+            for each in ("pairs_stayed", "pairs_moved", "bytes_moved")
         ]
         counts = " | ".join(f"{each:,}" for each in pairs)
         print(f"| {int(str(step['iteration'])) + 1} | {step['wall_s']} | {counts} |")
@@ -93,8 +94,10 @@ def main() -> None:
     if options.text:
         cases["word count"] = (WORDS, (str(options.text.resolve()),))
     raw: list[dict[str, object]] = []
-    print("| case | system | wall of the run, s | processor of the run, s "
-          "| wall of an iteration after the first, s | beside one JVM |")
+    print(
+        "| case | system | wall of the run, s | processor of the run, s "
+        "| wall of an iteration after the first, s | beside one JVM |"
+    )
     print("|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name:
         for case, (program, arguments) in cases.items():

@@ -4,6 +4,7 @@ import java.io.IOException;
 
 /** The JVM that had the pairs of a file in memory has ended, and nobody else has them. */
 public final class PairsLost extends IOException {
+    /** The name of the JVM. */
     private final String place;
 
     /**

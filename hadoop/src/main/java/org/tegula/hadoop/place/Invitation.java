@@ -1,6 +1,5 @@
 package org.tegula.hadoop.place;
 
-import java.io.Serializable;
 import java.util.HexFormat;
 
 /**
@@ -11,7 +10,7 @@ import java.util.HexFormat;
  * @param number of the place
  * @param secret of the engine, in hexadecimal digits; nobody else may see it
  */
-public record Invitation(String host, int port, int number, String secret) implements Serializable {
+public record Invitation(String host, int port, int number, String secret) {
     byte[] secretBytes() {
         return HexFormat.of().parseHex(secret);
     }

@@ -167,10 +167,11 @@ final class PlaceHub implements Closeable {
             long pid = in.readLong();
             String data = Text.readString(in);
             place = places.get(number);
-            place.connected(calls, pid, data);
+            String own = folder + "-" + number + "-" + pid; // also places on one machine share the disk
+            place.connected(calls, pid, data, own);
             return out -> {
                 out.writeInt(slotsPerPlace);
-                Text.writeString(out, folder);
+                Text.writeString(out, own);
                 conf.write(out);
             };
         }

@@ -31,6 +31,7 @@ final class RemotePlace implements Place, PairCache.Listener {
     private long pid;
     private String data = "";
     private String refused;
+    private String folder = "";
 
     RemotePlace(int number, PlaceHub hub) {
         this.number = number;
@@ -43,10 +44,11 @@ final class RemotePlace implements Place, PairCache.Listener {
     }
 
     /** The process of the place is there, and has sent its greeting. */
-    synchronized void connected(Calls to, long process, String dataAddress) {
+    synchronized void connected(Calls to, long process, String dataAddress, String folderName) {
         calls = to;
         pid = process;
         data = dataAddress;
+        folder = folderName;
         notifyAll();
     }
 
@@ -72,6 +74,11 @@ final class RemotePlace implements Place, PairCache.Listener {
         jobs.forEach(each -> each.lost(loss));
         jobs.clear();
         hub.start(this);
+    }
+
+    /** The name of the folders in which the present process of the place spills. */
+    synchronized String folder() {
+        return folder;
     }
 
     int number() {

@@ -1,6 +1,7 @@
 package org.tegula.hadoop.place;
 
 import java.io.DataInput;
+import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,7 +12,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.apache.hadoop.fs.FileUtil;
+import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.TaskAttemptID;
+import org.apache.hadoop.mapreduce.MRConfig;
 import org.apache.hadoop.mapreduce.split.JobSplit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,6 +36,8 @@ final class RemotePlaceJob implements PlaceJob {
     private Calls calls;
 
     private boolean isShuffled;
+    private volatile boolean isLost;
+    private String folder;
 
     RemotePlaceJob(RemotePlace place, PlacedJob job) {
         this.place = place;
@@ -65,6 +71,7 @@ final class RemotePlaceJob implements PlaceJob {
             Calls now = place.await();
             call(now, Op.BEGIN, place.spec(job)::write);
             calls = now;
+            folder = place.folder();
             place.begun(this);
         }
         if (ofReduce && !isShuffled) {
@@ -172,7 +179,16 @@ final class RemotePlaceJob implements PlaceJob {
 
     /** Tells the job, if a task of it has begun at the place. */
     void lost(PlaceLost loss) {
+        isLost = true;
         job.lost().accept(loss);
+    }
+
+    /** Deletes the files that a lost place has left, if they are on this machine. */
+    private synchronized void deleteSpills() {
+        for (String each : job.resources().conf().getTrimmedStrings(MRConfig.LOCAL_DIR)) {
+            Path left = new Path(each, folder);
+            FileUtil.fullyDelete(new File(left.toUri().getPath()));
+        }
     }
 
     @Override
@@ -182,6 +198,10 @@ final class RemotePlaceJob implements PlaceJob {
             return;
         }
         place.ended(this);
+        if (isLost) {
+            deleteSpills();
+            return;
+        }
         try {
             now.send(Op.END, out -> out.writeUTF(job.id().toString())).get(END_SECONDS, TimeUnit.SECONDS);
         } catch (InterruptedException e) {

@@ -10,9 +10,12 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntConsumer;
 import org.junit.jupiter.api.Test;
@@ -37,6 +40,28 @@ class SlotsTest {
                 done.countDown();
             }
         });
+    }
+
+    /** An idle slot takes no piece of another place, and all pieces run all the same. */
+    @Test
+    void piecesRunAtThePlaceOfTheirSlot() throws InterruptedException {
+        Slots slots = new Slots(3, 2);
+        Slots.Line line = slots.line(0);
+        int pieces = 60;
+        CountDownLatch done = new CountDownLatch(pieces);
+        Queue<String> wrong = new ConcurrentLinkedQueue<>();
+        for (int i = 0; i < pieces; i++) {
+            int partition = i % 2 == 0 ? 1 : i; // more for place 1 than for the others
+            line.add(slots.slotOf(partition), "piece " + i, slot -> {
+                if (slots.placeOf(slot) != slots.placeOfPartition(partition)) {
+                    wrong.add(partition + " in slot " + slot);
+                }
+                done.countDown();
+            });
+        }
+        line.begin();
+        assertTrue(done.await(20, TimeUnit.SECONDS));
+        assertTrue(wrong.isEmpty(), wrong::toString);
     }
 
     @Test

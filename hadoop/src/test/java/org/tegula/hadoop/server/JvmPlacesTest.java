@@ -8,7 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.TreeMap;
+import java.util.Random;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.io.BytesWritable;
@@ -31,6 +31,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 import org.tegula.hadoop.Engines;
 import org.tegula.hadoop.Jobs;
@@ -303,13 +304,42 @@ class JvmPlacesTest {
         Job right = Jobs.wordCount(Engines.LOCAL.conf(folder), Trees.documentation(), folder.resolve("right"));
         right.setNumReduceTasks(3);
         assertTrue(right.waitForCompletion(false));
-        for (boolean inMap : new boolean[] {true, false}) {
-            String out = inMap ? "maps" : "reduces";
-            Job job = halting(inMap, out);
-            job.getConfiguration().setInt(Settings.PLACES_RERUNS, 1);
-            assertTrue(job.waitForCompletion(false), () -> out);
-            assertEquals(
-                    new TreeMap<>(Trees.read(folder.resolve("right"))), new TreeMap<>(Trees.read(folder.resolve(out))));
+        Job job = halting(false, "ours");
+        job.getConfiguration().setInt(Settings.PLACES_RERUNS, 1);
+        assertTrue(job.waitForCompletion(false));
+        assertEquals(Trees.read(folder.resolve("right")), Trees.read(folder.resolve("ours")));
+    }
+
+    /** With {@code -Dplaces.kills=100}: processes of places are killed at random moments, and the bytes are right. */
+    @Test
+    @EnabledIfSystemProperty(named = "places.kills", matches = "[0-9]+")
+    @Timeout(3600)
+    void jobsOutliveKilledPlaces() throws Exception {
+        Job right = Jobs.wordCount(Engines.LOCAL.conf(folder), Trees.documentation(), folder.resolve("right"));
+        right.setNumReduceTasks(3);
+        assertTrue(right.waitForCompletion(false));
+        Random random = new Random(1);
+        for (int kill = Integer.getInteger("places.kills"); kill > 0; kill--) {
+            Path out = folder.resolve("out" + kill);
+            Job job = Jobs.wordCount(conf, Trees.documentation(), out);
+            job.setNumReduceTasks(3);
+            boolean again = random.nextBoolean();
+            job.getConfiguration().setInt(Settings.PLACES_RERUNS, again ? 3 : 0);
+            job.submit();
+            Thread.sleep(random.nextInt(1500));
+            List<ProcessHandle> alive = ProcessHandle.current()
+                    .children()
+                    .filter(each -> each.info().commandLine().orElse("").contains("PlaceMain"))
+                    .toList();
+            if (!alive.isEmpty()) {
+                alive.get(random.nextInt(alive.size())).destroyForcibly();
+            }
+            if (job.waitForCompletion(false)) {
+                assertEquals(Trees.read(folder.resolve("right")), Trees.read(out));
+            } else {
+                String why = job.getStatus().getFailureInfo();
+                assertTrue(!again && why.startsWith("Place "), why);
+            }
         }
     }
 

@@ -18,23 +18,27 @@ final class PlaceTasks {
 
     /** Returns when all places have ended. */
     static void run(JavaSparkContext spark, List<Invitation> invitations) {
-        ClassTag<Invitation> type = ClassTag.apply(Invitation.class);
-        Sent<Iterator<Invitation>, Iterator<Invitation>> host = PlaceTasks::host;
-        spark.parallelize(invitations, invitations.size())
+        Invitation first = invitations.get(0);
+        String host = first.host();
+        int port = first.port();
+        String secret = first.secret();
+        ClassTag<Integer> type = ClassTag.apply(Integer.class);
+        Sent<Iterator<Integer>, Iterator<Integer>> place = numbers -> host(numbers, host, port, secret);
+        spark.parallelize(invitations.stream().map(Invitation::number).toList(), invitations.size())
                 .rdd()
                 .barrier()
-                .mapPartitions(host, false, type)
+                .mapPartitions(place, false, type)
                 .count();
     }
 
-    private static Iterator<Invitation> host(Iterator<Invitation> invitations) {
-        while (invitations.hasNext()) {
+    private static Iterator<Integer> host(Iterator<Integer> numbers, String host, int port, String secret) {
+        while (numbers.hasNext()) {
             try {
-                PlaceMain.host(invitations.next());
+                PlaceMain.host(new Invitation(host, port, numbers.next(), secret));
             } catch (Exception e) {
                 throw new IllegalStateException("A place has ended", e);
             }
         }
-        return invitations;
+        return numbers;
     }
 }

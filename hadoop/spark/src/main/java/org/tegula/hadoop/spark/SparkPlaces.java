@@ -18,8 +18,8 @@ import org.tegula.hadoop.place.PlaceLauncher;
 
 /**
  * Places as the tasks of one Spark job. It is one barrier stage, so that all of them run at once, and its tasks end only when the
- * engine does, so that Spark moves nothing. No pair goes through Spark. When an executor dies, Spark runs the stage again with new
- * executors, which become all of the places.
+ * engine does, so that Spark moves nothing. No pair goes through Spark. When a place is lost, the stage is run again as a whole, and
+ * its tasks become all of the places.
  */
 public final class SparkPlaces implements PlaceLauncher {
     /** How many places there are, where the setting does not say: of {@code spark://} and {@code yarn}. */
@@ -29,12 +29,14 @@ public final class SparkPlaces implements PlaceLauncher {
     private static final Pattern LOCAL_CLUSTER = Pattern.compile("local-cluster\\[\\s*([1-9][0-9]*)\\s*,.*\\]");
     private static final Pattern MASTER = Pattern.compile("spark://.*|yarn");
     private static final String SPARK_SETTINGS = "spark.";
+    private static final String GROUP = "tegula-places";
     private static final long AGAIN_MILLIS = 1000;
 
     private final List<Invitation> invitations = new ArrayList<>();
     private int count;
     private JavaSparkContext spark;
     private boolean begun;
+    private boolean isRunning;
     private volatile boolean closed;
 
     /** Made by the service loader. */
@@ -57,7 +59,7 @@ public final class SparkPlaces implements PlaceLauncher {
                 // One task an executor: a place has all of its JVM.
                 .set("spark.executor.instances", Integer.toString(count))
                 .set("spark.executor.extraClassPath", classPath())
-                .set("spark.task.maxFailures", "1000");
+                .set("spark.stage.maxConsecutiveAttempts", "1");
         for (Map.Entry<String, String> each : conf) {
             if (each.getKey().startsWith(SPARK_SETTINGS)) {
                 settings.set(each.getKey(), each.getValue());
@@ -78,10 +80,13 @@ public final class SparkPlaces implements PlaceLauncher {
         return String.join(File.pathSeparator, absolute);
     }
 
-    /** Spark itself replaces places that were lost. */
+    /** The first time, begins the stage when all are invited. Later a place was lost: the stage is given up and begun anew. */
     @Override
     public synchronized void start(Invitation invitation) {
         if (begun) {
+            if (isRunning) {
+                spark.cancelJobGroup(GROUP);
+            }
             return;
         }
         invitations.add(invitation);
@@ -94,14 +99,17 @@ public final class SparkPlaces implements PlaceLauncher {
         }
     }
 
-    /** A stage that has failed too often for Spark is begun anew. */
+    /** A stage ends when a place is lost; then another is begun. */
     private void runStages() {
+        spark.setJobGroup(GROUP, "the places of an engine", true);
         while (!closed) {
+            setRunning(true);
             try {
                 PlaceTasks.run(spark, invitations);
-            } catch (RuntimeException e) {
-                LOG.warn("Spark has given up a stage of places: {}", e.toString());
+            } catch (Exception e) { // of Scala, which does not declare what it throws
+                LOG.warn("A stage of places has ended: {}", e.toString());
             }
+            setRunning(false);
             try {
                 Thread.sleep(AGAIN_MILLIS);
             } catch (InterruptedException e) {
@@ -109,6 +117,10 @@ public final class SparkPlaces implements PlaceLauncher {
                 return;
             }
         }
+    }
+
+    private synchronized void setRunning(boolean runs) {
+        isRunning = runs;
     }
 
     @Override
