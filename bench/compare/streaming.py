@@ -12,6 +12,7 @@ to a temporary folder, prints a Markdown table with each goal, and writes the ra
 import argparse
 import random
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -152,9 +153,9 @@ def programs_of(options: argparse.Namespace, folder: Path) -> list[list[Program]
         "-output",
         str(out),
         "-mapper",
-        "python3 m.py",
+        f"{sys.executable} m.py",
         "-reducer",
-        "python3 r.py",
+        f"{sys.executable} r.py",
     ]
     local = [
         "-D",
@@ -165,9 +166,9 @@ def programs_of(options: argparse.Namespace, folder: Path) -> list[list[Program]
         "mapreduce.job.reduces=2",
     ]
     classpath = f"{options.jar}:{options.classpath.read_text().strip()}"
-    shell = (
-        f"python3 {folder}/m.py <{texts['words']} | sort | python3 {folder}/r.py >{out}"
-    )
+    # The interpreter itself: a wrapper of it would be started for each task.
+    script = f"{sys.executable} {folder}"
+    shell = f"{script}/m.py <{texts['words']} | sort | {script}/r.py >{out}"
     cat = [
         "-input",
         str(texts["cat"]),

@@ -45,6 +45,7 @@ TELL_OF_TASKS = (
     "mr_os_walk_job.py",
     "mr_test_jobconf.py",
     "mr_test_per_step_jobconf.py",
+    "mr_word_count.py",
     "mr_partitioner.py",
 )
 

@@ -61,7 +61,7 @@ const MEMORY_PARTS: u64 = 16;
 const SPLIT_BYTES_LEAST: u64 = 256 << 10;
 /// A small input is divided into tasks of this size at least, for which the start of a command costs little.
 const SHARED_SPLIT_BYTES_LEAST: u64 = 2 << 20;
-const TASKS_PER_WORKER: u64 = 4;
+const TASKS_PER_WORKER: u64 = 2;
 /// Buffers of a worker for its command's pipes.
 const PIPES_BYTES: usize = 2 << 20;
 
