@@ -95,7 +95,7 @@ fn with_nodes_that_are_sent_the_input() {
     write(at, "text/b", lines(900));
     write(at, "text/empty", "");
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    Write::write_all(&mut packed, lines(9000).as_bytes()).unwrap();
+    packed.write_all(lines(9000).as_bytes()).unwrap();
     write(at, "text/packed.gz", packed.finish().unwrap());
     for command in ["wordcount", "index"] {
         let arguments = [command, "text", "--tile", "32k"];
