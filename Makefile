@@ -459,13 +459,13 @@ bench-groups-cost: build need-python $(CORPUS)/letters.txt $(CORPUS)/stations.tx
 		--schedule $(TARGET)/release/schedule $(if $(BEFORE),--before $(BEFORE))
 
 bench-serve: build need-python $(PAGE_VENV)/requirements need-chromium $(CORPUS)/letters.txt $(CORPUS)/stations.txt $(CORPUS)/logins.txt ## Time a hundred mixed jobs through the server, what the server costs, and its page; and kill it (20 minutes)
-	cargo run --release -p tegula-server --example simulate -- $(COSTS) docs/serve.md docs/serve.svg
+	cargo run --release -p tegula-server --example parts -- $(COSTS) docs/serve.md docs/serve.svg
 	python3 bench/compare/serve.py --corpus $(CORPUS) --tegula $(TEGULA)
 	$(PAGE_VENV)/bin/python bench/compare/serve_page.py --corpus $(CORPUS) --tegula $(TEGULA)
 	@$(MAKE) --no-print-directory campaign-serve
 
 bench-nodes: need-cargo build need-python $(CORPUS)/letters.txt ## Simulate 2 to 512 unequal nodes with the ledger, into docs/nodes.md, and time real ones under quotas of processors (as root); RUNS=5
-	cargo run --release -p tegula-nodes --example simulate -- docs/nodes.md
+	cargo run --release -p tegula-nodes --example leases -- docs/nodes.md
 	python3 bench/compare/nodes.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
 bench-streaming: need-cargo build need-java $(STREAMING_JAR) $(HADOOP_CLASSPATH) wheel ## Compare streaming and mrjob jobs with the shell, Hadoop's local runner and mrjob (slow); RUNS=5

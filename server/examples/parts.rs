@@ -1,7 +1,7 @@
 //! Simulates a hundred mixed jobs on 1 to 256 cores under four ways to divide the machine, one of them the server's own
 //! (`divide`), and writes the table between two marks of a page, and a plot of it:
 //!
-//!     cargo run --release -p tegula-server --example simulate -- bench/results/split_costs.txt docs/serve.md docs/serve.svg
+//!     cargo run --release -p tegula-server --example parts -- bench/results/split_costs.txt docs/serve.md docs/serve.svg
 //!
 //! A job begins with what one core does (starting the process, planning), and then maps splits of recorded costs on the
 //! cores that it has. Where more threads run than there are cores, work costs more, as measured on two.

@@ -2,7 +2,7 @@
 //! to divide the work. Replaces the table between the marks in `docs/nodes.md`.
 //!
 //! ```sh
-//! cargo run --release -p tegula-nodes --example simulate -- docs/nodes.md
+//! cargo run --release -p tegula-nodes --example leases -- docs/nodes.md
 //! ```
 
 mod cluster;
@@ -40,13 +40,13 @@ const POLICIES: [(&str, Make, bool); 7] = [
 
 fn main() -> ExitCode {
     let Some(page) = env::args().nth(1) else {
-        eprintln!("usage: simulate PAGE");
+        eprintln!("usage: leases PAGE");
         return ExitCode::from(2);
     };
     match report(&page) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("simulate: {page}: {error}");
+            eprintln!("leases: {page}: {error}");
             ExitCode::FAILURE
         }
     }
