@@ -143,14 +143,20 @@ def _item(item: Any) -> bytes:
     return _key(item).replace(b"\0", b"\0\xff") + b"\0\0"
 
 
-def _encoded(keys: Any) -> tuple[bytes, list[bytes]]:
-    """Return the tag that all keys share, or 0, and the keys' bytes."""
+def _encoded(keys: Any) -> tuple[bytes, Any, bytes]:
+    """Return the tag that all keys share, or 0, the keys' lengths, and their bytes."""
     kinds = set(map(type, keys))
     if kinds == {str}:
-        return b"s", [key.encode("utf-8", "surrogateescape") for key in keys]
-    if kinds == {bytes}:
-        return b"b", list(keys)
-    return b"\0", [_key(key) for key in keys]
+        text = "".join(keys)
+        if text.isascii():
+            # Three times as fast as key by key.
+            return b"s", map(len, keys), text.encode()
+        tag, encoded = b"s", [key.encode("utf-8", "surrogateescape") for key in keys]
+    elif kinds == {bytes}:
+        tag, encoded = b"b", keys
+    else:
+        tag, encoded = b"\0", [_key(key) for key in keys]
+    return tag, map(len, encoded), b"".join(encoded)
 
 
 # Values.
@@ -271,11 +277,11 @@ def order_key(key: Any) -> bytes:
 def packed(
     keys: list[Any], sections: list[list[Any]], bad: list[tuple[int, str]]
 ) -> list[Any]:
-    tag, encoded = _encoded(keys)
+    tag, lengths, encoded = _encoded(keys)
     out = [
-        struct.pack("<IBBBB", len(encoded), 0, tag[0], len(sections), 0),
-        array(U32, map(len, encoded)),
-        b"".join(encoded),
+        struct.pack("<IBBBB", len(keys), 0, tag[0], len(sections), 0),
+        array(U32, lengths),
+        encoded,
     ]
     out.extend(chain.from_iterable(sections))
     return out + packed_bad(bad)
