@@ -12,7 +12,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tegula::reuse::Hashing;
-use tegula::{Every, Grouping, Incremental, Options, Pipeline, Reads, SaveEvery, State, Topology};
+use tegula::{
+    Every, Grouping, Incremental, Keep, Options, Pipeline, Reads, SaveEvery, State, Topology,
+};
 
 /// The pairs of a show for `--events`, unless the answer has a number of its own.
 const SHOWN_PAIRS: usize = 10;
@@ -111,9 +113,10 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "auto|Ntiles|Ns", value_parser = save_every, default_value = "auto", requires = "state", help_heading = "State")]
     pub(crate) save_every: SaveEvery,
 
-    /// Keep the snapshots when the run is done, instead of the result alone.
-    #[arg(long, requires = "state", help_heading = "State")]
-    pub(crate) keep_partials: bool,
+    /// What the state keeps when the run is done: the result, which replaces the snapshots; all snapshots
+    /// (partials); or what the last save wrote, and nothing more.
+    #[arg(long, value_enum, default_value_t = KeepFlag::Result, requires = "state", conflicts_with = "incremental", help_heading = "State")]
+    pub(crate) keep: KeepFlag,
 
     /// Map only the tiles that the last run did not have. The input may have been changed, inserted to,
     /// deleted from, renamed or appended to since. Keeps all snapshots.
@@ -222,6 +225,24 @@ impl From<PipelineFlag> for Pipeline {
         match flag {
             PipelineFlag::On => Pipeline::On,
             PipelineFlag::Off => Pipeline::Off,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Default, ValueEnum)]
+pub(crate) enum KeepFlag {
+    #[default]
+    Result,
+    Partials,
+    Nothing,
+}
+
+impl From<KeepFlag> for Keep {
+    fn from(flag: KeepFlag) -> Keep {
+        match flag {
+            KeepFlag::Result => Keep::Result,
+            KeepFlag::Partials => Keep::Partials,
+            KeepFlag::Nothing => Keep::Nothing,
         }
     }
 }
@@ -336,7 +357,7 @@ impl RunFlags {
     pub(crate) fn state(&self, request: &Request) -> Option<State> {
         let (folder, job) = self.state.as_ref().zip(self.job.as_ref())?;
         let state = State::new(folder, job).save_every(self.save_every);
-        let state = state.keep_partials(self.keep_partials).about(request.to_bytes());
+        let state = state.keep(self.keep.into()).about(request.to_bytes());
         if !self.incremental {
             return Some(state);
         }

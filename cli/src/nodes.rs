@@ -1,7 +1,7 @@
 //! `--nodes`: several processes do a command's jobs together. A node is the same command once more, with a flag that
 //! says so: it makes the same jobs, and serves them instead of running them.
 
-use crate::flags::{RunFlags, count};
+use crate::flags::{KeepFlag, RunFlags, count};
 use crate::{COMMAND_LINE, size};
 use std::fs::File;
 use std::io;
@@ -93,11 +93,11 @@ pub(crate) fn machines(flags: &RunFlags) -> Result<Machines> {
         return Ok(Machines::Node(seat));
     }
     let Some(NodesFlag(shapes)) = &flags.nodes else { return Ok(Machines::This) };
-    let keeps_tiles = flags.incremental || flags.keep_partials;
+    let keeps_tiles = flags.incremental || flags.keep == KeepFlag::Partials;
     refuse(
         flags,
         keeps_tiles,
-        "nodes keep no tiles apart; leave out --incremental and --keep-partials",
+        "nodes keep no tiles apart; leave out --incremental and --keep partials",
     )?;
     let all = flags.workers.unwrap_or_else(|| Topology::detect().workers());
     let usual = (all / shapes.len()).max(1);

@@ -211,7 +211,7 @@ const OF_SERVER: &[&str] = &[
     "state",
     "job",
     "save-every",
-    "keep-partials",
+    "keep",
     "incremental",
     "hash",
     "append-only",

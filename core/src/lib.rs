@@ -46,7 +46,7 @@ pub use options::{Options, Order, Pipeline};
 pub use output::{Answers, Output};
 pub use show::{Estimate, Estimates, Every, STABLE_KEYS_MOST, Show, Shown};
 pub use sort::{Records, Sort, SortTo};
-pub use state::{Incremental, SaveEvery, State};
+pub use state::{Incremental, Keep, SaveEvery, State};
 pub use stats::{StageTime, Stats};
 
 use tegula_device as device;

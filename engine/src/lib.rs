@@ -10,7 +10,7 @@
 
 pub use tegula_core::{
     Answers, Container, Emit, Engine, EngineBuilder, Estimate, Estimates, Every, Grouping,
-    Incremental, Job, JobRun, Offloadable, Options, Order, Output, Pair, Pipeline, Records,
+    Incremental, Job, JobRun, Keep, Offloadable, Options, Order, Output, Pair, Pipeline, Records,
     Resumable, STABLE_KEYS_MOST, SaveEvery, Saved, Sees, Show, Shown, Sort, SortTo, StageTime,
     State, Stats,
 };
@@ -97,7 +97,7 @@ pub mod sizing {
 /// The state of a run, which outlives it.
 pub mod state {
     pub use tegula_core::state::{
-        Incremental, SaveEvery, State, StateReport, files_of, jobs_of, remove, report, verify,
+        Incremental, Keep, SaveEvery, State, StateReport, files_of, jobs_of, remove, report, verify,
     };
 }
 

@@ -7,8 +7,8 @@ use tegula::device::{Clock, Emulated, Model};
 use tegula::output::AtomicFile;
 use tegula::storage::{Disk, Storage};
 use tegula::{
-    Accelerator, Cancel, Emit, Engine, Identity, Incremental, Input, Job, Key, Max, Options, Order,
-    Output, Result, Resumable, SaveEvery, Sees, Split, State,
+    Accelerator, Cancel, Emit, Engine, Identity, Incremental, Input, Job, Keep, Key, Max, Options,
+    Order, Output, Result, Resumable, SaveEvery, Sees, Split, State,
 };
 use tegula_apps::{Index, WordCount, Words};
 use tegula_testing::{Call, Fault, Faulty};
@@ -197,6 +197,7 @@ fn state(flags: &Flags, folder: &PathBuf) -> State {
         storage = Arc::new(Faulty::new(storage, 0).fail_once(point.call(), number, Fault::Kill));
     }
     let every = flags.every_tiles.map_or(SaveEvery::Auto, SaveEvery::Tiles);
-    let state = State::on(storage).save_every(every).keep_partials(flags.keep_partials);
+    let keep = if flags.keep_partials { Keep::Partials } else { Keep::Result };
+    let state = State::on(storage).save_every(every).keep(keep);
     if flags.incremental { state.incremental(Incremental::default()) } else { state }
 }

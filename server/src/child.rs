@@ -46,6 +46,10 @@ pub(crate) fn start(
     command.args(["--workers", &workers.to_string(), "--memory", &job.memory_bytes.to_string()]);
     if job.own.saves {
         command.arg("--state").arg(folder.path("state")).args(["--job", STATE_JOB]);
+        if !job.own.is_python {
+            // The answer is the job's result, and the server then removes the state.
+            command.args(["--keep", "nothing"]);
+        }
     }
     if job.own.is_python {
         command.arg(folder.path("program"));

@@ -64,7 +64,8 @@ fn a_killed_run_is_gone_on_with() {
     let slow = [b"sleep 0.15\n", PROGRAM].concat();
     let place = Place::with(&[("in", text.as_bytes()), ("m.sh", &slow)]);
     let notes = format!("NOTES={}", place.path("notes").display());
-    let options = ["--tile", "10k", "--save-every", "1tiles", "--workers", "2", "--keep-partials"];
+    let options =
+        ["--tile", "10k", "--save-every", "1tiles", "--workers", "2", "--keep", "partials"];
     let job = job(&notes, &options);
     let mut run = place.command(&job).stderr(Stdio::null()).spawn().unwrap();
     let began = Instant::now();

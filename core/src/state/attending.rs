@@ -2,6 +2,7 @@
 //! pairs when it is time. Where tiles are found again, it saves tile by tile, and hashes the bytes of each while
 //! they are in the worker's cache: the hash is a part of what is saved, so hashing is no attendant of its own.
 
+use super::Keep;
 use super::saving::{Saving, lock};
 use super::tiles::TileTable;
 use crate::aggregate::Aggregate;
@@ -43,7 +44,7 @@ impl<C: Aggregate> Attendance<C> for Saving<C> {
 
     /// Ends saving by workers, unless their last pairs are kept, too; otherwise the result replaces them.
     fn end_of_input(&self) -> Result<()> {
-        if !self.keeps_partials {
+        if self.keep != Keep::Partials {
             self.writers.iter().try_for_each(|writer| lock(writer).stop())?;
         }
         self.saver.check()
@@ -110,7 +111,7 @@ impl<'r, C: Aggregate> Attendant<'r, C> for Keeper<'r, C> {
     /// Saves the last pairs if others go on, because no later turn of a device would.
     fn end(&mut self, others_go_on: bool, holdings: &mut Holdings<'r, C>) -> Result<()> {
         holdings.hand_over()?;
-        match others_go_on || self.saving.keeps_partials {
+        match others_go_on || self.saving.keep == Keep::Partials {
             true => self.save(holdings, Instant::now(), true),
             false => Ok(()),
         }

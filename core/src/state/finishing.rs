@@ -2,6 +2,7 @@
 //! tiles are found again, the snapshots stay, and the combined pairs of the whole are saved beside them for
 //! the next run.
 
+use super::Keep;
 use super::folds::{Choice, Fold, Taking, forget, groups, tile_of};
 use super::manifest::{Figures, Manifest, Piece, Snapshot, snapshot_name};
 use super::saver::Saver;
@@ -52,11 +53,11 @@ impl<C: Aggregate> Saving<C> {
         if let Some(tiles) = &self.tiles {
             return self.finish_tiles(tiles, partial, chunks, plan, parts);
         }
-        if self.keeps_partials {
-            return self.saver.change(Vec::new(), &mut |manifest| manifest.done = true);
-        }
-        if self.was_done {
+        if self.was_done || self.keep == Keep::Nothing {
             return Ok(());
+        }
+        if self.keep == Keep::Partials {
+            return self.saver.change(Vec::new(), &mut |manifest| manifest.done = true);
         }
         let mut written = self.write_result(Keeps::Apart, u64::MAX, partial, chunks, parts)?;
         let coverage = covered_now(&self.saver, &self.covering)?;

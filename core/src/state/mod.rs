@@ -78,7 +78,7 @@ use std::time::Duration;
 pub struct State {
     place: Location,
     save_every: SaveEvery,
-    keeps_partials: bool,
+    keep: Keep,
     incremental: Option<Incremental>,
     about: Option<Vec<u8>>,
 }
@@ -101,6 +101,19 @@ pub enum SaveEvery {
     Time(Duration),
 }
 
+/// What a state keeps of a run that is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// The result, which replaces the snapshots: the next run only reads it.
+    #[default]
+    Result,
+    /// All snapshots, those of the last pairs too.
+    Partials,
+    /// What the last save wrote, and no more: the next run resumes from there. For a caller that removes the state
+    /// when it has the answer; a result of many keys takes as long to write as the answer.
+    Nothing,
+}
+
 impl State {
     /// Returns the state of the job called `id`, in a folder of that name below `folder`; both are made if
     /// need be. A name is up to 200 letters, digits, `.`, `_` and `-`, and does not begin with a dot.
@@ -114,8 +127,8 @@ impl State {
     }
 
     fn at(place: Location) -> State {
-        let (save_every, keeps_partials) = (SaveEvery::Auto, false);
-        State { place, save_every, keeps_partials, incremental: None, about: None }
+        let (save_every, keep) = (SaveEvery::Auto, Keep::Result);
+        State { place, save_every, keep, incremental: None, about: None }
     }
 
     /// Returns the state of one of several jobs of an application, by its number: beside this one, with the
@@ -135,15 +148,15 @@ impl State {
         State { save_every, ..self }
     }
 
-    /// Sets whether the snapshots stay when the run is done, instead of its result. Default: no.
-    pub fn keep_partials(self, keeps_partials: bool) -> State {
-        State { keeps_partials, ..self }
+    /// Sets what stays when the run is done. Default: [`Keep::Result`].
+    pub fn keep(self, keep: Keep) -> State {
+        State { keep, ..self }
     }
 
     /// Finds the tiles of the last run again, wherever their bytes are now, and maps only the others: the
     /// input may have changed in any way. The answer is that of a run over all of it. Snapshots are kept.
     pub fn incremental(self, incremental: Incremental) -> State {
-        State { incremental: Some(incremental), keeps_partials: true, ..self }
+        State { incremental: Some(incremental), keep: Keep::Partials, ..self }
     }
 
     /// Bytes of the caller's that are kept with it, such as the command that made it:

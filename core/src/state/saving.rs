@@ -11,7 +11,7 @@ use super::saver::{Saver, SaverThread};
 use super::snapshot::{Keeps, SnapshotReader, SnapshotWriter};
 use super::stock::Stock;
 use super::tiles::{EngineParts, TILES, TileTable};
-use super::{Incremental, SaveEvery, State, tiles};
+use super::{Incremental, Keep, SaveEvery, State, tiles};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
 use crate::coverage::Coverage;
@@ -41,7 +41,7 @@ pub(crate) struct Saving<C: Aggregate> {
     found: FoundState,
     /// Whether all of the input was covered when the run began.
     pub(super) was_done: bool,
-    pub(super) keeps_partials: bool,
+    pub(super) keep: Keep,
     /// Set if tiles are found again.
     pub(super) tiles: Option<TileTable>,
     pub(super) block_bytes: usize,
@@ -231,7 +231,7 @@ impl<C: Aggregate> Saving<C> {
             saver,
             found,
             was_done,
-            keeps_partials: state.keeps_partials,
+            keep: state.keep,
             tiles,
             block_bytes,
             _folder: folder,

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tegula::device::{Clock, Emulated, Fault, FaultAt, Model};
 use tegula::storage::{Disk, Storage};
-use tegula::{Accelerator, Engine, Error, Incremental, Input, Options, SaveEvery, State, Stats};
+use tegula::{
+    Accelerator, Engine, Error, Incremental, Input, Keep, Options, SaveEvery, State, Stats,
+};
 use tegula_testing::{Call, Faulty};
 
 const SEEDS: u64 = 120;
@@ -64,7 +66,7 @@ fn after_any_loss_of_power() {
         let expected = expected(&bytes);
         let folder = tempfile::tempdir().unwrap();
         let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
-        let keeps = chance.below(2) == 0;
+        let keep = [Keep::Result, Keep::Partials, Keep::Nothing][chance.below(3) as usize];
         let losses = chance.below(4);
         for run in 0..=losses {
             let one_of = [Numbers::DENSE, Numbers::TABLE, Numbers::CROWDED];
@@ -82,7 +84,7 @@ fn after_any_loss_of_power() {
                 tiles => SaveEvery::Tiles(1 + tiles / 4),
             };
             let devices = (0..chance.below(3)).map(|_| drawn(chance)).collect();
-            let state = State::on(Arc::new(faulty.clone())).save_every(every).keep_partials(keeps);
+            let state = State::on(Arc::new(faulty.clone())).save_every(every).keep(keep);
             let input = Input::bytes(bytes.clone());
             let engine = &engines[chance.below(2) as usize];
             match engine.job(&job).options(&options(state, devices)).run(input) {
@@ -124,7 +126,7 @@ fn what_a_device_did_is_not_done_again() {
         let folder = tempfile::tempdir().unwrap();
         let state = || {
             let disk = Disk::new(folder.path());
-            State::on(Arc::new(disk)).save_every(SaveEvery::Tiles(1)).keep_partials(true)
+            State::on(Arc::new(disk)).save_every(SaveEvery::Tiles(1)).keep(Keep::Partials)
         };
         // It dies on the way, and no core takes its place.
         let model = Model { faults: vec![Fault { at: FaultAt::Snapshot, after: 6 }], ..slow() };
@@ -152,7 +154,7 @@ fn a_device_saves_as_often_as_was_asked_for() {
     let bytes = numbers(&mut Chance::of(2), 200_000);
     let snapshots = |every| {
         let folder = tempfile::tempdir().unwrap();
-        let state = State::new(folder.path(), "numbers").save_every(every).keep_partials(true);
+        let state = State::new(folder.path(), "numbers").save_every(every).keep(Keep::Partials);
         let job = Numbers { alone: true, ..Numbers::DENSE };
         let options = options(state, vec![emulated(slow())]);
         let output =

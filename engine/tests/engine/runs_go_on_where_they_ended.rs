@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tegula::storage::{Disk, Storage};
 use tegula::{
-    Cut, Engine, Error, Input, Options, Result, SaveEvery, State, StateError, StorageError,
+    Cut, Engine, Error, Input, Keep, Options, Result, SaveEvery, State, StateError, StorageError,
     WordClass,
 };
 use tegula_testing::{Call, Fault, Faulty};
@@ -67,20 +67,43 @@ fn left(folder: &Path) -> (usize, Vec<String>) {
     (snapshots.len(), others)
 }
 
+/// A state that keeps nothing has what its saves wrote: the next run maps the rest.
+#[test]
+fn a_run_that_keeps_nothing_is_resumed_from_its_last_save() {
+    let text = words(3000);
+    let expected = plain(Input::bytes(text.clone()));
+    for engine in engines() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut last = 0;
+        for run_number in 0..3 {
+            let state = State::new(folder.path(), "words").keep(Keep::Nothing);
+            let (answer, restored, bytes) = run(engine, Input::bytes(text.clone()), state).unwrap();
+            assert!(answer == expected && bytes == text.len() as u64);
+            assert!(restored >= last && restored < bytes && (restored > 0) == (run_number > 0));
+            assert!(left(&folder.path().join("words")).0 > 0);
+            last = restored;
+        }
+    }
+}
+
 #[test]
 fn a_run_that_is_done_is_only_read_by_the_next() {
     let text = words(3000);
     let expected = plain(Input::bytes(text.clone()));
-    for keeps in [false, true] {
+    for keep in [Keep::Result, Keep::Partials] {
         for engine in engines() {
             let folder = tempfile::tempdir().unwrap();
-            let state = || State::new(folder.path(), "words").keep_partials(keeps);
+            let state = || State::new(folder.path(), "words").keep(keep);
             let (first, restored, bytes) =
                 run(engine, Input::bytes(text.clone()), state()).unwrap();
             assert!(first == expected && restored == 0 && bytes == text.len() as u64);
             let (snapshots, others) = left(&folder.path().join("words"));
             assert_eq!(others, ["input", "lock", "manifest"]);
-            assert!(if keeps { snapshots > 1 } else { snapshots <= engine.workers() });
+            assert!(if keep == Keep::Partials {
+                snapshots > 1
+            } else {
+                snapshots <= engine.workers()
+            });
             for again in engines() {
                 let (second, restored, bytes) =
                     run(again, Input::bytes(text.clone()), state()).unwrap();
@@ -341,7 +364,7 @@ fn collected_values_keep_their_order() {
             engine.job(&offsets()).options(&saving(State::on(Arc::new(faulty)))).run(input());
         assert!(stopped.is_err());
         for again in engines() {
-            let state = State::on(Arc::clone(&disk)).keep_partials(true);
+            let state = State::on(Arc::clone(&disk)).keep(Keep::Partials);
             let output = again.job(&offsets()).options(&saving(state)).run(input()).unwrap();
             assert!(text_of(&output, line) == expected);
         }

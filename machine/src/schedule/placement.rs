@@ -106,13 +106,15 @@ impl Placement {
         self.groups[group].number
     }
 
-    /// Returns the processors on which a worker is to run: one of its group's, a core for each worker as far
-    /// as there are cores; or all of the group's, if it has more workers than those.
+    /// Returns the processors on which a worker is to run: one of its group's, if that has a worker for each; else
+    /// all of the group's. Programs side by side that have fewer workers than there are processors would otherwise
+    /// all run on the first ones.
     #[doc(hidden)]
     pub fn processors_of(&self, topology: &Topology, worker: usize) -> Vec<u32> {
         let place = &self.groups[self.group_of[worker]];
         let mut processors = topology.groups[place.number].processors.clone();
-        if place.workers.len() <= processors.len() {
+        if place.workers.len() == processors.len() {
+            // A core for each worker as far as there are cores, then their second threads.
             let nth_of_core = |id: &u32| {
                 let processor = topology.processors.iter().find(|processor| processor.id == *id);
                 let siblings = processor.map(|processor| processor.siblings.iter());

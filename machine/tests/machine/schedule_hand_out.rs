@@ -154,13 +154,18 @@ proptest! {
             prop_assert!(others.into_iter().eq(0..placement.groups()));
         }
         prop_assert_eq!(next, workers);
-        let mut bound: Vec<u32> = (0..workers)
-            .map(|worker| placement.processors_of(&topology, worker))
-            .filter_map(|processors| <[u32; 1]>::try_from(processors).ok().map(|[one]| one))
-            .collect();
-        bound.sort_unstable();
-        bound.dedup();
-        prop_assert!(workers > processors || bound.len() == workers, "a processor for each");
+        for group in 0..placement.groups() {
+            let all = &topology.groups[placement.number_of(group)].processors;
+            let own = placement.workers_of(group);
+            let mut bound: Vec<u32> =
+                own.clone().flat_map(|worker| placement.processors_of(&topology, worker)).collect();
+            bound.sort_unstable();
+            if own.len() == all.len() {
+                prop_assert_eq!(&bound, all, "a processor for each worker");
+            } else {
+                prop_assert_eq!(bound.len(), own.len() * all.len(), "all processors for each worker");
+            }
+        }
     }
 }
 
