@@ -5,7 +5,7 @@ use crate::aggregate::Aggregate;
 use crate::combine::{Count, Sum};
 use crate::core::Core;
 use crate::error::Result;
-use crate::held::{Hold, HoldingJob, hold};
+use crate::held::{Answer, HoldingJob, hold};
 use crate::input::Input;
 use crate::options::Options;
 use crate::output::Finished;
@@ -28,8 +28,12 @@ type Run<C> = fn(
 type Saved<C> =
     fn(&Arc<Core>, Ranking<'_, C>, &Options, SavedPartials) -> Result<(StateReport, Finished<C>)>;
 
-type Holding<C> =
-    for<'e> fn(&'e Arc<Core>, HoldingJob<'e, C>, Input, &Options) -> Result<Box<dyn Hold<C> + 'e>>;
+type Holding<C> = for<'e> fn(
+    &'e Arc<Core>,
+    HoldingJob<'e, C>,
+    Input,
+    &Options,
+) -> Result<Box<dyn Answer<C> + 'e>>;
 
 /// The functions of the engine that are generic over the aggregate alone.
 pub(crate) struct Compiled<C: Aggregate> {

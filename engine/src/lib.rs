@@ -71,7 +71,7 @@ pub mod device {
 
 /// What one of several machines has of a job.
 pub mod holding {
-    pub use tegula_core::holding::{Holding, Mapped, PARTITIONS, listed};
+    pub use tegula_core::holding::{Hold, Holding, Mapped, PARTITIONS, listed};
 }
 
 /// The answer of a run, and files that appear only when all of them is written.

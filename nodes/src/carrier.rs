@@ -11,8 +11,8 @@ use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tegula::holding::listed;
-use tegula::{Error, Input, Job, Output, Result};
+use tegula::holding::{Hold, PARTITIONS, listed};
+use tegula::{Error, Input, Job, Options, Output, Result};
 
 /// How often a node says that it is alive, and how long it may say nothing before it counts as lost.
 pub const BEAT: Duration = Duration::from_millis(500);
@@ -143,42 +143,51 @@ impl Seat {
     /// # Errors
     /// [`Error::Cancelled`] when the driver needs this node no more, and those of the job's input.
     pub fn run<J: Job>(&mut self, task: Task<'_, J>) -> Result<Output<J>> {
-        let tell = Arc::clone(&self.tell);
-        let mut say = |report: Report| tell(&report.encode());
-        let served = self.serve(task, &mut say);
-        if let Err(error) = &served
-            && !matches!(error, Error::Cancelled)
-        {
-            // The driver may be gone, too.
-            let _ = say(Report::Leaves { cause: error.to_string() });
-        }
+        let Task { engine, job, input, options } = task;
+        let options = self.begin(&input, options);
+        let held = engine.hold(job, input, &options);
+        let served = held.and_then(|mut holding| {
+            self.serve(&mut *holding, engine.workers())?;
+            holding.answer(0..PARTITIONS)
+        });
+        self.say_why(served.as_ref().err());
         served
     }
 
-    fn serve<J: Job>(
-        &mut self,
-        task: Task<'_, J>,
-        say: &mut (dyn FnMut(Report) -> Result<()> + Send),
-    ) -> Result<Output<J>> {
-        let Task { engine, job, input, options } = task;
+    /// Returns the options of a job over an input, which others may ask for from now on.
+    fn begin(&self, input: &Input, options: &Options) -> Options {
         let mut options = options.clone();
-        if let Some(listening) = &self.listening {
-            listening.reads(reader(&input));
-        } else {
-            options.beside_bytes += Fed::memory(self.memory_bytes);
+        match &self.listening {
+            Some(listening) => listening.reads(reader(input)),
+            None => options.beside_bytes += Fed::memory(self.memory_bytes),
         }
-        let mut node = Node::new(engine.hold(job, input, &options)?, self.fed.clone());
+        options
+    }
+
+    /// Tells the driver why the node leaves.
+    fn say_why(&self, error: Option<&Error>) {
+        if let Some(error) = error.filter(|error| !matches!(error, Error::Cancelled)) {
+            // The driver may be gone, too.
+            let _ = (self.tell)(&Report::Leaves { cause: error.to_string() }.encode());
+        }
+    }
+
+    /// Obeys orders until the holding has all pairs of the job.
+    fn serve(&mut self, holding: &mut dyn Hold, workers: usize) -> Result<()> {
+        let tell = Arc::clone(&self.tell);
+        let say = &mut |report: Report| tell(&report.encode());
+        let mut node = Node::new(holding, self.fed.clone());
         let before = std::mem::replace(&mut *lock(&self.dropped), node.dropped());
         if before.has_ended() {
             return Err(Error::Cancelled);
         }
         let address = self.listening.as_ref().map(|listening| listening.address.clone());
-        say(node.ready(engine.workers(), self.memory_bytes, address))?;
+        say(node.ready(workers, self.memory_bytes, address))?;
         loop {
             let order = self.orders.recv().map_err(|_| Error::Cancelled)?;
             match node.obey(order, say)? {
                 Obeyed::Done => {}
-                Obeyed::Complete => return node.answer(),
+                Obeyed::Complete => return Ok(()),
                 Obeyed::Left => return Err(Error::Cancelled),
             }
         }

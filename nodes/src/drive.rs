@@ -11,7 +11,8 @@ use crate::tile_set::TileSet;
 use crate::tiles::Tiles;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use tegula::{Error, Job, Output, Result, Stage, StageTime, process_cpu};
+use tegula::holding::{Hold, PARTITIONS};
+use tegula::{Error, Job, Options, Output, Result, Stage, StageTime, process_cpu};
 
 /// The longest time between two looks at what nodes could do next.
 const LOOK: Duration = Duration::from_millis(50);
@@ -44,9 +45,9 @@ impl Had {
 }
 
 /// A job on its way.
-struct Drive<'c, 'e, J: Job> {
+struct Drive<'c, 'h> {
     carrier: &'c mut dyn Carrier,
-    manager: Manager<'e, J>,
+    manager: Manager<'h>,
     began: Instant,
     /// The nodes of the job, by their numbers with the carrier.
     members: BTreeMap<usize, NodeId>,
@@ -72,7 +73,19 @@ pub fn drive<J: Job>(
     shares: Shares,
 ) -> Result<Output<J>> {
     let Task { engine, job, input, options } = task;
-    let holding = engine.hold(job, input, options)?;
+    let mut holding = engine.hold(job, input, options)?;
+    gather(carrier, had, &mut *holding, options, shares)?;
+    holding.answer(0..PARTITIONS)
+}
+
+/// Lets nodes map a job whose plan a holding has, until that holds all pairs.
+fn gather(
+    carrier: &mut dyn Carrier,
+    had: &mut Had,
+    holding: &mut dyn Hold,
+    options: &Options,
+    shares: Shares,
+) -> Result<()> {
     let (began, cpu_began) = (Instant::now(), process_cpu());
     let progress = options.progress.clone();
     progress.iter().for_each(|progress| progress.enter(Stage::Map));
@@ -98,10 +111,10 @@ pub fn drive<J: Job>(
     let cpu = process_cpu().saturating_sub(cpu_began);
     manager.spent(StageTime { stage: Stage::Map, wall: began.elapsed(), cpu });
     options.timeline.iter().for_each(|timeline| timeline.add_stage(Stage::Map, began));
-    manager.answer()
+    Ok(())
 }
 
-impl<J: Job> Drive<'_, '_, J> {
+impl Drive<'_, '_> {
     /// Tells nodes what to do, and hears what comes next. Returns whether the manager has all pairs.
     fn step(&mut self) -> Result<bool> {
         let orders = self.manager.orders(self.began.elapsed())?;

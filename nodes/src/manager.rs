@@ -1,5 +1,5 @@
 //! The manager of one job over nodes: it hears what nodes report and says what they do next. It has the ledger, and a
-//! holding of its own, in which the pairs of all nodes come together. It has no clock and knows no carrier; `now` is
+//! holding, in which the pairs of all nodes come together. It has no clock and knows no carrier; `now` is
 //! the time since any moment that the carrier chooses.
 //!
 //! When each tile is held by a node, every node gives its pairs. A node's pairs are beside the manager's holding until
@@ -17,8 +17,8 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use tegula::holding::{Holding, Mapped, PARTITIONS};
-use tegula::{Cancel, Error, Job, Output, Progress, Result, StageTime};
+use tegula::holding::{Hold, Mapped, PARTITIONS};
+use tegula::{Cancel, Error, Progress, Result, StageTime};
 
 /// Numbers of files that the save of a lease may use.
 const FILES_MOST: u64 = 1024;
@@ -26,12 +26,12 @@ const FILES_MOST: u64 = 1024;
 /// A node that fails more leases than this, which the manager could map, is left out.
 const FAILURES_MOST: u32 = 1;
 
-/// The manager of a job.
-pub struct Manager<'e, J: Job> {
-    holding: Holding<'e, J>,
+/// The manager of a job. It is compiled once for all jobs.
+pub struct Manager<'h> {
+    holding: &'h mut (dyn Hold + 'h),
     tiles: Tiles,
     ledger: Ledger,
-    nodes: BTreeMap<NodeId, Member<J>>,
+    nodes: BTreeMap<NodeId, Member>,
     /// With a state: what earlier runs have saved, and the first number for the saves of this one.
     covered: Option<(Vec<u8>, u64)>,
     /// Saves of lost nodes, which the manager has not taken in yet.
@@ -47,7 +47,7 @@ pub struct Manager<'e, J: Job> {
 }
 
 /// What the manager knows of a node that is there.
-struct Member<J: Job> {
+struct Member {
     name: String,
     /// Where it listens for other nodes.
     address: Option<Address>,
@@ -58,7 +58,7 @@ struct Member<J: Job> {
     /// The tiles of leases whose pairs it is saving.
     saving: BTreeMap<u64, Range<u32>>,
     /// The pairs that it gives, as far as they have come.
-    gives: Option<Mapped<J>>,
+    gives: Option<Mapped>,
     failures: u32,
 }
 
@@ -74,17 +74,17 @@ pub enum Joined {
 /// What nodes do next, in this order for each node.
 type Told = Vec<(NodeId, Order)>;
 
-impl<'e, J: Job> Manager<'e, J> {
+impl<'h> Manager<'h> {
     /// Begins a job with its plan. If its options name a state, goes on with what that has.
     ///
     /// # Errors
     /// Those of the state.
     pub fn new(
-        mut holding: Holding<'e, J>,
+        holding: &'h mut (dyn Hold + 'h),
         rules: Rules,
         progress: Option<Arc<Progress>>,
         cancel: Cancel,
-    ) -> Result<Manager<'e, J>> {
+    ) -> Result<Manager<'h>> {
         let complete = holding.open_state()?;
         let covered = holding.covered();
         let tiles = Tiles::new(holding.tile_sizes().iter().copied(), holding.digest());
@@ -294,14 +294,6 @@ impl<'e, J: Job> Manager<'e, J> {
         see(Order::Answer { counts: self.holding.counts() })
     }
 
-    /// Makes the answer of a job that is complete.
-    ///
-    /// # Errors
-    /// Those of [`Holding::answer`].
-    pub fn answer(self) -> Result<Output<J>> {
-        self.holding.answer(0..PARTITIONS)
-    }
-
     /// Adds the time of a stage.
     pub fn spent(&mut self, time: StageTime) {
         self.holding.spent(time);
@@ -359,7 +351,7 @@ impl<'e, J: Job> Manager<'e, J> {
     }
 }
 
-impl<J: Job> fmt::Debug for Manager<'_, J> {
+impl fmt::Debug for Manager<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Manager");
         out.field("nodes", &self.nodes.len()).field("ledger", &self.ledger).finish_non_exhaustive()

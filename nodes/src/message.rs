@@ -10,7 +10,7 @@ use std::ops::Range;
 pub enum Order {
     /// Say how your input differs from this listing, and leave.
     Compare {
-        /// The driver's [`Holding::listing`](tegula::holding::Holding::listing).
+        /// The driver's [`Hold::listing`](tegula::holding::Hold::listing).
         listing: Vec<u8>,
     },
     /// Map tiles, and keep their pairs apart until one of the next two orders comes.
@@ -26,12 +26,12 @@ pub enum Order {
     Input {
         /// A node that sends what is needed before the first lease.
         from: Address,
-        /// The driver's [`Holding::listing`](tegula::holding::Holding::listing).
+        /// The driver's [`Hold::listing`](tegula::holding::Hold::listing).
         listing: Vec<u8>,
     },
     /// Leave a part of the input out of all maps, because an earlier run has saved its pairs.
     LeaveOut {
-        /// The bytes of [`Holding::covered`](tegula::holding::Holding::covered).
+        /// The bytes of [`Hold::covered`](tegula::holding::Hold::covered).
         covered: Vec<u8>,
     },
     /// The pairs of a lease count.
@@ -81,7 +81,7 @@ pub enum Report {
     Saved {
         /// The lease.
         lease: u64,
-        /// What [`Holding::save`](tegula::holding::Holding::save) has returned.
+        /// What [`Hold::save`](tegula::holding::Hold::save) has returned.
         saved: Vec<u8>,
     },
     /// A lease cannot be mapped.

@@ -7,19 +7,19 @@ use crate::peer::Address;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tegula::holding::{Holding, Mapped, PARTITIONS};
-use tegula::{Cancel, Job, Output, Result};
+use tegula::holding::{Hold, Mapped, PARTITIONS};
+use tegula::{Cancel, Result};
 
 /// Blocks are sent together up to about these bytes.
 const SENT_BYTES: usize = 1 << 20;
 
-/// A node's part in one job.
-pub struct Node<'e, J: Job> {
-    holding: Holding<'e, J>,
+/// A node's part in one job. It is compiled once for all jobs.
+pub struct Node<'h> {
+    holding: &'h mut (dyn Hold + 'h),
     /// Leases that are mapped, and neither committed nor dropped.
-    mapped: BTreeMap<u64, Mapped<J>>,
+    mapped: BTreeMap<u64, Mapped>,
     /// The pairs of the whole job, as far as they have come.
-    received: Option<Mapped<J>>,
+    received: Option<Mapped>,
     dropped: Dropped,
     /// Set on a node that cannot read the input.
     fed: Option<Arc<Fed>>,
@@ -32,7 +32,7 @@ pub enum Obeyed {
     Done,
     /// The node has no part in the job.
     Left,
-    /// The node has all pairs of the job: [`Node::answer`] makes the answer.
+    /// The holding has all pairs of the job.
     Complete,
 }
 
@@ -96,9 +96,9 @@ impl Dropped {
     }
 }
 
-impl<'e, J: Job> Node<'e, J> {
+impl<'h> Node<'h> {
     /// Makes a node with an empty holding of an input, which others send if it is `fed`.
-    pub(crate) fn new(holding: Holding<'e, J>, fed: Option<Arc<Fed>>) -> Node<'e, J> {
+    pub(crate) fn new(holding: &'h mut (dyn Hold + 'h), fed: Option<Arc<Fed>>) -> Node<'h> {
         let (mapped, dropped) = (BTreeMap::new(), Dropped::default());
         Node { holding, mapped, received: None, dropped, fed }
     }
@@ -196,14 +196,6 @@ impl<'e, J: Job> Node<'e, J> {
         Ok(Obeyed::Done)
     }
 
-    /// Makes the answer of the whole job.
-    ///
-    /// # Errors
-    /// Those of [`Holding::answer`].
-    pub fn answer(self) -> Result<Output<J>> {
-        self.holding.answer(0..PARTITIONS)
-    }
-
     fn give(&mut self, tell: &mut (dyn FnMut(Report) -> Result<()> + Send)) -> Result<()> {
         let mut together = Vec::new();
         self.holding.blocks(0..PARTITIONS, &mut |block| {
@@ -222,8 +214,8 @@ impl<'e, J: Job> Node<'e, J> {
     }
 }
 
-impl<J: Job> fmt::Debug for Node<'_, J> {
+impl fmt::Debug for Node<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("holding", &self.holding).finish_non_exhaustive()
+        f.debug_struct("Node").field("mapped", &self.mapped.len()).finish_non_exhaustive()
     }
 }

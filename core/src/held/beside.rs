@@ -7,28 +7,61 @@ use crate::encoding::{Reading, put_number};
 use crate::error::{Result, StorageError};
 use crate::partial::Partial;
 use crate::state::Figures;
+use std::any::Any;
+use std::fmt;
 
-/// Pairs that are not committed.
-pub(crate) struct Beside<C: Aggregate> {
-    pub(super) partial: Partial<C::Accumulator>,
-    pub(crate) counts: Counts,
+/// Pairs beside a holding: of tiles that were mapped, or of blocks that came from another one. When it is dropped,
+/// they are gone.
+pub struct Mapped {
+    /// The partial, whose type depends on the job.
+    partial: Box<dyn Any + Send + Sync>,
+    pub(super) counts: Counts,
     /// What was mapped for it, if saves are to name that.
     pub(super) coverage: Coverage,
 }
 
 /// The counts of maps.
 #[derive(Default)]
-pub(crate) struct Counts {
-    pub(crate) figures: Figures,
+pub(super) struct Counts {
+    pub(super) figures: Figures,
     /// The records that they refused.
     pub(super) bad: Found,
 }
 
-impl<C: Aggregate> Beside<C> {
-    pub(crate) fn note(&mut self, counts: &[u8]) -> Result<()> {
+impl Mapped {
+    pub(super) fn of<C: Aggregate>(
+        partial: Partial<C::Accumulator>,
+        counts: Counts,
+        coverage: Coverage,
+    ) -> Mapped {
+        Mapped { partial: Box::new(partial), counts, coverage }
+    }
+
+    /// Returns the pairs, of a job with this aggregate.
+    pub(super) fn partial<C: Aggregate>(&self) -> Result<&Partial<C::Accumulator>> {
+        let partial = self.partial.downcast_ref();
+        Ok(partial.ok_or_else(|| damaged(0, "they are of a job with another aggregate"))?)
+    }
+
+    /// Returns the bytes of input that were mapped for it, as files hold them.
+    pub fn bytes(&self) -> u64 {
+        self.counts.figures.bytes
+    }
+
+    /// Adds the counts of another holding, whose blocks these are.
+    ///
+    /// # Errors
+    /// [`StorageError::Damaged`] if the bytes are no counts.
+    pub fn note(&mut self, counts: &[u8]) -> Result<()> {
         let counts = Counts::decode(counts).ok_or_else(|| damaged(0, "counts are cut short"))?;
         self.counts.add(&counts);
         Ok(())
+    }
+}
+
+impl fmt::Debug for Mapped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mapped").field("bytes", &self.bytes()).finish_non_exhaustive()
     }
 }
 

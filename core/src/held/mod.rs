@@ -5,7 +5,8 @@ mod beside;
 mod blocks;
 mod noting;
 
-pub(crate) use beside::{Beside, damaged};
+pub use beside::Mapped;
+pub(crate) use beside::damaged;
 
 use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
@@ -48,31 +49,125 @@ pub(crate) struct HoldingJob<'e, C: Aggregate> {
 type Comparing<'e, C> = dyn Fn(Pair<'_, C>, Pair<'_, C>) -> Ordering + Send + Sync + 'e;
 type Pair<'a, C> = PairRef<'a, <C as Aggregate>::Reduced>;
 
-/// What [`Holding`](crate::holding::Holding) does, of a job that is not named.
-pub(crate) trait Hold<C: Aggregate>: Send + Sync {
+/// A holding of a job that is not named. Code that moves pairs between machines is compiled once for all jobs.
+pub trait Hold: Send + Sync {
+    /// Returns the bytes of each tile, in the order of the input. A compressed file is one tile.
     fn tile_sizes(&self) -> &[u64];
+
+    /// Returns a digest of all that decides which pairs a tile has: the job's identity, the names, lengths and times
+    /// of change of the files, and the sizes of tiles. Holdings with the same digest may exchange pairs.
     fn digest(&self) -> u128;
+
+    /// Returns the digest of a holding of the same files that reads them through a
+    /// [`RangeSource`](crate::input::RangeSource), which tells no times of change.
+    ///
+    /// # Errors
+    /// Those of the input.
     fn digest_of_names(&self) -> Result<u128>;
+
+    /// Returns the names, lengths and times of change of the input's files, for [`difference`](Hold::difference)
+    /// on another machine.
+    ///
+    /// # Errors
+    /// Those of the input.
     fn listing(&self) -> Result<Vec<u8>>;
+
+    /// Returns the first difference of this input from that of another machine's listing, in words; `None` if the
+    /// files are the same, so that the job or its options differ.
+    ///
+    /// # Errors
+    /// Those of the input.
     fn difference(&self, listing: &[u8]) -> Result<Option<String>>;
-    fn map(&self, tiles: Range<u32>, cancel: &Cancel) -> Result<Beside<C>>;
-    fn beside(&self) -> Beside<C>;
-    fn take_in(&self, into: &mut Beside<C>, blocks: &[u8]) -> Result<()>;
-    fn commit(&mut self, beside: Beside<C>) -> Result<()>;
+
+    /// Maps tiles on all workers. Time and memory are those of a run over these tiles.
+    ///
+    /// # Errors
+    /// Those of [`JobRun::run`](crate::JobRun::run); `cancel` ends it with
+    /// [`Error::Cancelled`](crate::error::Error::Cancelled). The holding stays as it was.
+    fn map(&self, tiles: Range<u32>, cancel: &Cancel) -> Result<Mapped>;
+
+    /// Returns an empty place beside the holding, for blocks of another one.
+    fn beside(&self) -> Mapped;
+
+    /// Takes in blocks of another holding of the same job: any number of whole blocks.
+    ///
+    /// # Errors
+    /// [`StorageError::Damaged`](crate::error::StorageError::Damaged) if bytes are no such blocks, those of memory and
+    /// of the disk. `into` is of no use then.
+    fn take_in(&self, into: &mut Mapped, blocks: &[u8]) -> Result<()>;
+
+    /// Makes pairs a part of the holding.
+    ///
+    /// # Errors
+    /// Those of memory and of the disk. The holding is of no use then.
+    fn commit(&mut self, mapped: Mapped) -> Result<()>;
+
+    /// Gives `sink` the pairs of some partitions, one per key, in blocks of the partial's byte form. They stay. The
+    /// order of blocks is not the same each time. `sink` runs on the engine's own workers, one at a time, so it must
+    /// not wait for work of the same engine.
+    ///
+    /// # Errors
+    /// Those of `sink`, of memory and of the disk.
     fn blocks(
         &self,
         partitions: Range<usize>,
         sink: &mut (dyn FnMut(&[u8]) -> Result<()> + Send),
     ) -> Result<()>;
+
+    /// Returns the counts of all that was committed, for [`Mapped::note`].
     fn counts(&self) -> Vec<u8>;
+
+    /// Drops all pairs and counts.
+    ///
+    /// # Errors
+    /// Those of the disk.
     fn clear(&mut self) -> Result<()>;
+
+    /// Opens the state of the options, as the machine that names what is saved in it. Takes the saved pairs in, and
+    /// returns the tiles that are complete with them.
+    ///
+    /// # Errors
+    /// Those of a run with a state.
     fn open_state(&mut self) -> Result<Vec<Range<u32>>>;
+
+    /// Returns which part of the input the opened state covers, for [`leave_out`](Hold::leave_out), and the first
+    /// number that other machines may use for their saves; `None` without a state.
     fn covered(&self) -> Option<(Vec<u8>, u64)>;
+
+    /// Leaves a part of the input out of all maps from now on.
+    ///
+    /// # Errors
+    /// [`StorageError::Damaged`](crate::error::StorageError::Damaged) if the bytes are not of
+    /// [`covered`](Hold::covered).
     fn leave_out(&mut self, covered: &[u8]) -> Result<()>;
-    fn save(&self, beside: &Beside<C>, first: u64) -> Result<Vec<u8>>;
+
+    /// Saves the pairs of a map in the state that another machine has opened, in files numbered from `first` on; a save
+    /// of less than 64 GiB takes at most 1024 numbers. Returns what that machine needs to [`name`](Hold::name) them.
+    ///
+    /// # Errors
+    /// Those of the disk and of memory.
+    fn save(&self, mapped: &Mapped, first: u64) -> Result<Vec<u8>>;
+
+    /// Names files that another machine has saved in the opened state: from then on they count, also for a run that
+    /// goes on after this one was killed.
+    ///
+    /// # Errors
+    /// Those of the disk.
     fn name(&self, saved: &[u8]) -> Result<()>;
-    fn take_saved(&self, saved: &[u8]) -> Result<Beside<C>>;
+
+    /// Returns the pairs of named files, of a machine that was lost.
+    ///
+    /// # Errors
+    /// Those of the disk and of memory.
+    fn take_saved(&self, saved: &[u8]) -> Result<Mapped>;
+
+    /// Adds the time of work that was done for the holding outside of it.
     fn spent(&mut self, time: StageTime);
+}
+
+/// A holding of a job with this aggregate.
+pub(crate) trait Answer<C: Aggregate>: Hold {
+    /// Makes the answer of some partitions.
     fn answer(self: Box<Self>, partitions: Range<usize>) -> Result<Finished<C>>;
 }
 
@@ -102,7 +197,7 @@ pub(crate) fn hold<'e, C: Aggregate>(
     job: HoldingJob<'e, C>,
     input: Input,
     options: &Options,
-) -> Result<Box<dyn Hold<C> + 'e>> {
+) -> Result<Box<dyn Answer<C> + 'e>> {
     let options = options.clone();
     let context = RunContext::open(core, &options)?;
     let threads = core.pool().workers();
@@ -172,7 +267,7 @@ fn digest_of(facts: &JobFacts, plan: &Plan, options: &Options, input: &Fingerpri
     Digest::of(&bytes)
 }
 
-impl<C: Aggregate> Hold<C> for Held<'_, C> {
+impl<C: Aggregate> Hold for Held<'_, C> {
     fn tile_sizes(&self) -> &[u64] {
         &self.tile_sizes
     }
@@ -198,7 +293,7 @@ impl<C: Aggregate> Hold<C> for Held<'_, C> {
         Ok(Some(difference.unwrap_or_else(|| "files at its end are missing".to_owned())))
     }
 
-    fn map(&self, tiles: Range<u32>, cancel: &Cancel) -> Result<Beside<C>> {
+    fn map(&self, tiles: Range<u32>, cancel: &Cancel) -> Result<Mapped> {
         let Held { core, job, plan, room, .. } = self;
         let options = Options { cancel: cancel.clone(), ..self.options.clone() };
         let context = RunContext::open(core, &options)?;
@@ -238,24 +333,25 @@ impl<C: Aggregate> Hold<C> for Held<'_, C> {
         let MapTotals { bytes, splits, pairs: emitted, .. } = totals;
         let figures = Figures { bytes, splits, emitted };
         let counts = Counts { figures, bad: bad.take() };
-        Ok(Beside { partial, counts, coverage: noting.into_coverage() })
+        Ok(Mapped::of::<C>(partial, counts, noting.into_coverage()))
     }
 
-    fn beside(&self) -> Beside<C> {
+    fn beside(&self) -> Mapped {
         let (counts, coverage) = Default::default();
-        Beside { partial: self.room.partial(), counts, coverage }
+        Mapped::of::<C>(self.room.partial(), counts, coverage)
     }
 
-    fn take_in(&self, into: &mut Beside<C>, blocks: &[u8]) -> Result<()> {
-        let context = RunContext::open(self.core, &self.options)?;
-        blocks::take_in::<C>(&context, &into.partial, &self.room, blocks)?;
-        blocks::fold::<C>(&context, &into.partial, &self.room)
+    fn take_in(&self, into: &mut Mapped, blocks: &[u8]) -> Result<()> {
+        let (context, partial) =
+            (RunContext::open(self.core, &self.options)?, into.partial::<C>()?);
+        blocks::take_in::<C>(&context, partial, &self.room, blocks)?;
+        blocks::fold::<C>(&context, partial, &self.room)
     }
 
-    fn commit(&mut self, beside: Beside<C>) -> Result<()> {
-        self.partial.take_in(&beside.partial)?;
-        self.counts.add(&beside.counts);
-        self.saving.iter().for_each(|saving| saving.cover(&beside.coverage));
+    fn commit(&mut self, mapped: Mapped) -> Result<()> {
+        self.partial.take_in(mapped.partial::<C>()?)?;
+        self.counts.add(&mapped.counts);
+        self.saving.iter().for_each(|saving| saving.cover(&mapped.coverage));
         let context = RunContext::open(self.core, &self.options)?;
         blocks::fold::<C>(&context, &self.partial, &self.room)
     }
@@ -315,24 +411,24 @@ impl<C: Aggregate> Hold<C> for Held<'_, C> {
         Ok(())
     }
 
-    fn save(&self, beside: &Beside<C>, first: u64) -> Result<Vec<u8>> {
+    fn save(&self, mapped: &Mapped, first: u64) -> Result<Vec<u8>> {
         let Held { job, options, plan, room, .. } = self;
         let Some(state) = &options.state else { return Err(StateError::NoIdentity.into()) };
         let shared = SharedState::find(state, &job.facts, plan, terms(options))?;
-        let covered = (&beside.coverage, beside.counts.figures, &beside.counts.bad);
+        let covered = (&mapped.coverage, mapped.counts.figures, &mapped.counts.bad);
         let (chunks, block_bytes) = (&room.chunks, room.shares.block_bytes);
-        shared.save::<C>(first, &beside.partial, covered, chunks, block_bytes)
+        shared.save::<C>(first, mapped.partial::<C>()?, covered, chunks, block_bytes)
     }
 
     fn name(&self, saved: &[u8]) -> Result<()> {
         self.saving.as_ref().map_or(Ok(()), |saving| saving.name(saved))
     }
 
-    fn take_saved(&self, saved: &[u8]) -> Result<Beside<C>> {
+    fn take_saved(&self, saved: &[u8]) -> Result<Mapped> {
         let beside = self.beside();
         if let Some(saving) = &self.saving {
             let context = RunContext::open(self.core, &self.options)?;
-            let into = (&beside.partial, &self.room.chunks);
+            let into = (beside.partial::<C>()?, &self.room.chunks);
             saving.take_kept(saved, into, &context.progress, context.parts())?;
         }
         Ok(beside)
@@ -341,7 +437,9 @@ impl<C: Aggregate> Hold<C> for Held<'_, C> {
     fn spent(&mut self, time: StageTime) {
         self.stats.add_time(time);
     }
+}
 
+impl<C: Aggregate> Answer<C> for Held<'_, C> {
     fn answer(self: Box<Self>, partitions: Range<usize>) -> Result<Finished<C>> {
         let Held {
             core,
