@@ -6,9 +6,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.io.Text;
-import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.security.Credentials;
-import org.tegula.hadoop.conf.JobWideConf;
 
 /**
  * A job on its way to a place.
@@ -18,9 +16,17 @@ import org.tegula.hadoop.conf.JobWideConf;
  * @param user whose it is
  * @param bufferBytes the most that a map task may collect before it sorts
  * @param peers host and port of each place's data; empty for a place that has none now
- * @param conf its settings, with the user's credentials
+ * @param settings its own beside those of the engine
+ * @param credentials of the user
  */
-record JobSpec(String id, String folder, String user, long bufferBytes, List<String> peers, JobConf conf) {
+record JobSpec(
+        String id,
+        String folder,
+        String user,
+        long bufferBytes,
+        List<String> peers,
+        SentSettings settings,
+        Credentials credentials) {
     void write(DataOutput out) throws IOException {
         out.writeUTF(id);
         Text.writeString(out, folder);
@@ -30,8 +36,8 @@ record JobSpec(String id, String folder, String user, long bufferBytes, List<Str
         for (String each : peers) {
             Text.writeString(out, each);
         }
-        conf.write(out);
-        conf.getCredentials().write(out);
+        settings.write(out);
+        credentials.write(out);
     }
 
     static JobSpec read(DataInput in) throws IOException {
@@ -43,11 +49,9 @@ record JobSpec(String id, String folder, String user, long bufferBytes, List<Str
         for (int left = in.readInt(); left > 0; left--) {
             peers.add(Text.readString(in));
         }
-        JobConf conf = new JobWideConf();
-        conf.readFields(in);
+        SentSettings settings = SentSettings.read(in);
         Credentials credentials = new Credentials();
         credentials.readFields(in);
-        conf.setCredentials(credentials);
-        return new JobSpec(id, folder, user, bufferBytes, peers, conf);
+        return new JobSpec(id, folder, user, bufferBytes, peers, settings, credentials);
     }
 }
