@@ -79,7 +79,7 @@ final class HostedJob {
                 PairCache.shared(conf),
                 new LiveValues(memory),
                 Math.min(spec.bufferBytes(), hosting.mostBufferBytes()),
-                new SplitFile(new JobFolder(spec.folder()).splitFile()),
+                new SplitFile(new JobFolder(spec.folder()).splitFile(), spec.splits()),
                 hosting.spare());
         part = new LocalPlaceJob(
                 place,

@@ -18,6 +18,7 @@ import org.apache.hadoop.security.Credentials;
  * @param peers host and port of each place's data; empty for a place that has none now
  * @param settings its own beside those of the engine
  * @param credentials of the user
+ * @param splits the contents of the file of input splits; null if the place is to read it
  */
 record JobSpec(
         String id,
@@ -26,7 +27,10 @@ record JobSpec(
         long bufferBytes,
         List<String> peers,
         SentSettings settings,
-        Credentials credentials) {
+        Credentials credentials,
+        byte[] splits) {
+    private static final int NOT_SENT = -1;
+
     void write(DataOutput out) throws IOException {
         out.writeUTF(id);
         Text.writeString(out, folder);
@@ -38,6 +42,10 @@ record JobSpec(
         }
         settings.write(out);
         credentials.write(out);
+        out.writeInt(splits == null ? NOT_SENT : splits.length);
+        if (splits != null) {
+            out.write(splits);
+        }
     }
 
     static JobSpec read(DataInput in) throws IOException {
@@ -52,6 +60,11 @@ record JobSpec(
         SentSettings settings = SentSettings.read(in);
         Credentials credentials = new Credentials();
         credentials.readFields(in);
-        return new JobSpec(id, folder, user, bufferBytes, peers, settings, credentials);
+        int length = in.readInt();
+        byte[] splits = length == NOT_SENT ? null : new byte[length];
+        if (splits != null) {
+            in.readFully(splits);
+        }
+        return new JobSpec(id, folder, user, bufferBytes, peers, settings, credentials, splits);
     }
 }

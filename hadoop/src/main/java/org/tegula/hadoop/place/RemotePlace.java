@@ -112,7 +112,7 @@ final class RemotePlace implements Place, PairCache.Listener {
         return calls;
     }
 
-    JobSpec spec(PlacedJob job) throws PlaceLost, InterruptedException {
+    JobSpec spec(PlacedJob job) throws IOException, InterruptedException {
         return new JobSpec(
                 job.id().toString(),
                 job.folder().path(),
@@ -120,7 +120,8 @@ final class RemotePlace implements Place, PairCache.Listener {
                 job.resources().bufferBytes(),
                 hub.dataOfAll(),
                 SentSettings.of(hub.settings(), job.resources().conf()),
-                job.resources().conf().getCredentials());
+                job.resources().conf().getCredentials(),
+                job.resources().splits().contents(job.resources().conf()));
     }
 
     void begun(RemotePlaceJob job) throws PlaceLost {
