@@ -230,7 +230,7 @@ test-hadoop: need-java ## Build the Hadoop engine and run its tests, with style,
 	cd hadoop && mvn -B -ntp verify
 
 test-places: need-java ## Run the Hadoop engine's tests over three places in one JVM, and those of places on Spark
-	cd hadoop && mvn -B -ntp -Pplaces test -Dsurefire.failIfNoSpecifiedTests=false -Dtest='!SmallHeapTest'
+	cd hadoop && mvn -B -ntp -Pplaces test
 	cd hadoop && mvn -B -ntp -q package -DskipTests
 	cd hadoop/spark && mvn -B -ntp test
 
@@ -300,9 +300,11 @@ campaign: need-cargo ## Kill runs a thousand times and let them go on, and as ma
 campaign-serve: build need-python ## Kill a server, its jobs, or both, a hundred times with eight jobs at work; SEED=1 KILLS=100 (slow)
 	PYTHONPATH=bench/compare python3 reliability/server_kills.py --tegula $(TEGULA) --kills $(if $(filter 1000,$(KILLS)),100,$(KILLS)) --seed $(SEED)
 
-campaign-places: need-java ## Kill JVMs of the Hadoop engine's places a hundred times while jobs run; KILLS=100 (slow)
-	cd hadoop && mvn -B -ntp test -Dtest='JvmPlacesTest#jobsOutliveKilledPlaces' -Dsurefire.failIfNoSpecifiedTests=false \
-		-Dplaces.kills=$(if $(filter 1000,$(KILLS)),100,$(KILLS))
+# One execution of Surefire each, because a test that is named would run in all of them.
+campaign-places: need-java ## Faults of the Hadoop engine's places, and a hundred kills while jobs run; KILLS=100 (slow)
+	cd hadoop && mvn -B -ntp test-compile surefire:test@default-test -Dtest='PlaceFaultsTest,JvmPlacesTest#jobsOutliveKilledPlaces' \
+		-Dplaces.faults=true -Dplaces.kills=$(if $(filter 1000,$(KILLS)),100,$(KILLS))
+	cd hadoop && mvn -B -ntp test-compile surefire:test@hdfs-test -Dtest=HdfsPlacesTest -Dplaces.faults=true
 
 campaign-nodes: need-cargo ## Kill nodes and drivers a hundred times and let the runs go on; SEED=1 KILLS=100 (slow)
 	KILLS=$(if $(filter 1000,$(KILLS)),100,$(KILLS)) SEED=$(SEED) cargo test -p tegula-cli --test program nodes_survive_kills
@@ -435,8 +437,10 @@ run-places: need-java need-python ## Run a page rank of the Hadoop engine over f
 	cd hadoop && mvn -B -ntp -q package -DskipTests
 	python3 hadoop/bench/places.py --show $(or $(PLACES),jvm:4)
 
-bench-places: need-java need-python $(CORPUS)/zipf.txt ## Time Hadoop's jobs over 1, 2 and 4 places beside one JVM; RUNS=5
+bench-places: need-java need-python $(CORPUS)/zipf.txt ## Time Hadoop's jobs over 1, 2 and 4 places beside one JVM and Spark; RUNS=5
 	cd hadoop && mvn -B -ntp -q package -DskipTests
+	cd hadoop/spark && mvn -B -ntp -q process-test-classes
+	python3 hadoop/bench/places.py --tiny 40
 	python3 hadoop/bench/places.py --text $(CORPUS)/zipf.txt --runs $(RUNS)
 
 bench-hadoop-memory: need-java need-python ## Sort 4 GB with a heap of 1 GB (12 GB of disk); SCRATCH=folder

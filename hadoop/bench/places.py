@@ -1,27 +1,36 @@
 #!/usr/bin/env python3
-"""Hadoop's jobs over 1, 2 and 4 places, each a JVM, beside the engine in one JVM and Hadoop's local runner.
+"""Hadoop's jobs over 1, 2 and 4 places, each a JVM, beside the engine in one JVM, Hadoop's local runner and Spark's own programs.
 
 The micro-benchmark of the paper on M3R (10 kB a pair; 0, 50 and 100 % of the pairs leave their place), a sparse matrix times
-a dense vector, and word count. The places share the cores of one machine. Outputs are compared. The processor time of a whole
-run contains the places, that of an iteration only the driver.
+a dense vector, and word count. Places and Spark's executors share the cores of one machine, and together have the heap of the
+one JVM. Spark's program of a job keeps its data in memory between iterations, or writes them and reads them again. Outputs are
+compared. The processor time of a whole run contains all processes, that of an iteration only the driver.
 
     python3 hadoop/bench/places.py --text bench/corpus/zipf.txt --runs 5
+    python3 hadoop/bench/places.py --tiny 40
     python3 hadoop/bench/places.py --show jvm:4
 """
 
 import argparse
+import os
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
-from jvm import Run, as_raw, run, write_results
+from jvm import HADOOP, Run, as_raw, class_path, measure, run, write_results
 from sequences import MATRIX, OPTIONS, PAIRS, contents, times
 
 PAGES = "org.tegula.hadoop.bench.PageRank"
 WORDS = "org.apache.hadoop.examples.ExampleDriver"
+TINY = "org.tegula.hadoop.bench.TinyJobs"
+DIGEST = "org.tegula.hadoop.bench.OutputDigest"
+RDD_JOBS = "org.tegula.hadoop.bench.RddJobs"
 PARTITIONS = 4
+KEY_AND_VALUE_BYTES = 4 + 4 + 10_000
 SYSTEMS = {
     "local": ("local", ()),
     "one JVM": ("tegula", ()),
@@ -29,17 +38,72 @@ SYSTEMS = {
     "2 places": ("tegula", ("tegula.places=jvm:2",)),
     "4 places": ("tegula", ("tegula.places=jvm:4",)),
 }
+SPARK = {"Spark, cached": "cached", "Spark, from disk": "disk"}
+EXECUTORS = 4
+# What Spark itself gives its JVMs.
+OPENED = (
+    "java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent "
+    "java.util.concurrent.atomic sun.nio.ch sun.nio.cs sun.security.action sun.util.calendar"
+).split()
+
+
+def spark_home() -> Path:
+    """The folder with Spark's jars, which the build of hadoop/spark makes."""
+    return HADOOP / "spark" / "target" / "spark"
+
+
+def heap_mb(heap: str) -> int:
+    """The mebibytes of an option such as 4g."""
+    return int(heap[:-1]) * (1024 if heap.endswith("g") else 1)
+
+
+def on_spark(
+    kind: str, folder: Path, job: str, arguments: tuple[str, ...], heap: str
+) -> Run:
+    """Runs Spark's own program of a job over executors that have the heap together."""
+    each_mb = heap_mb(heap) // EXECUTORS
+    master = f"local-cluster[{EXECUTORS},1,{each_mb}]"
+    target = HADOOP / "spark" / "target"
+    engine = HADOOP / "target"
+    path = [target / "test-classes", engine / "test-classes", engine / "classes"]
+    command = [
+        "java",
+        "-Xmx1g",
+        *(f"--add-opens=java.base/{each}=ALL-UNNAMED" for each in OPENED),
+        f"-Dspark.master={master}",
+        f"-Dspark.executor.memory={each_mb}m",
+        f"-Dspark.local.dir={folder / 'tmp'}",
+        "-cp",
+        ":".join([*map(str, path), f"{spark_home()}/jars/*"]),
+        RDD_JOBS,
+        kind,
+        str(folder / "run" / "work"),
+        job,
+        *arguments,
+    ]
+    os.environ["SPARK_HOME"] = str(spark_home())
+    os.environ["SPARK_SCALA_VERSION"] = "2.13"
+    return measure(command)
+
+
+def fresh(folder: Path) -> Path:
+    """An empty folder for a run's files; returns where its program works."""
+    inside = folder / "run"
+    shutil.rmtree(inside, ignore_errors=True)
+    inside.mkdir()
+    return inside / "work"
 
 
 def one(
     system: str, program: str, folder: Path, arguments: tuple[str, ...], heap: str
 ) -> tuple[Run, dict[str, bytes]]:
     """Runs a program in a folder of its own; gives back what its last job has written."""
+    work = fresh(folder)
+    if system in SPARK:
+        job = {PAIRS: "pairs", MATRIX: "matrix", WORDS: "words"}[program]
+        given = (*arguments, str(PARTITIONS)) if program == WORDS else arguments
+        return on_spark(SPARK[system], folder, job, given, heap), {}
     framework, places = SYSTEMS[system]
-    inside = folder / "run"
-    shutil.rmtree(inside, ignore_errors=True)
-    inside.mkdir()
-    work = inside / "work"
     if program == WORDS:
         first = ("wordcount", f"-Dmapreduce.job.reduces={PARTITIONS}", *arguments)
         given = (*first, str(work / "out"))
@@ -48,6 +112,22 @@ def one(
     done = run(framework, program, folder, (*OPTIONS, *places), given, (f"-Xmx{heap}",))
     parts = {part.name: part.read_bytes() for part in (work / "out").glob("part-*")}
     return done, parts
+
+
+def digest(program: str, folder: Path) -> str:
+    """What the last output has in common with that of another engine: its lines in any order, or see OutputDigest."""
+    out = folder / "run" / "work" / "out"
+    if program == WORDS:
+        # Spark writes tuples.
+        lines = [
+            line.strip("()").replace(",", "\t")
+            for part in sorted(out.glob("part-*"))
+            for line in part.read_text().splitlines()
+        ]
+        return str(hash(tuple(sorted(lines))))
+    command = ["java", "-cp", class_path("tegula"), DIGEST, str(out)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    return found.stdout.splitlines()[-1]
 
 
 def show(setting: str) -> None:
@@ -68,20 +148,20 @@ def show(setting: str) -> None:
         print(f"| {int(str(step['iteration'])) + 1} | {step['wall_s']} | {counts} |")
 
 
-def main() -> None:
-    """Measures in turns and prints."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--pairs", type=int, default=20_000)
-    parser.add_argument("--blocks", type=int, default=60)
-    parser.add_argument("--iterations", type=int, default=4)
-    parser.add_argument("--text", type=Path)
-    parser.add_argument("--heap", default="4g")
-    parser.add_argument("--show", metavar="PLACES")
-    options = parser.parse_args()
-    if options.show:
-        show(options.show)
-        return
+def tiny(jobs: int) -> None:
+    """Tiny jobs, one after the other: the median of the last half."""
+    print("| system | a tiny job, ms |\n|---|---|")
+    with tempfile.TemporaryDirectory() as name:
+        for system in SYSTEMS:
+            if system == "local":
+                continue
+            done, _ = one(system, TINY, Path(name), (str(jobs),), "2g")
+            late = [float(str(step["wall_s"])) for step in done.steps()][jobs // 2 :]
+            print(f"| {system} | {1000 * statistics.median(late):.0f} |", flush=True)
+
+
+def cases_of(options: argparse.Namespace) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Programs and their arguments, by their names."""
     partitions, iterations = str(PARTITIONS), str(options.iterations)
     cases: dict[str, tuple[str, tuple[str, ...]]] = {
         f"pairs, {away} % leave": (
@@ -93,33 +173,80 @@ def main() -> None:
     cases["matrix x vector"] = (MATRIX, (str(options.blocks), partitions, iterations))
     if options.text:
         cases["word count"] = (WORDS, (str(options.text.resolve()),))
+    return {
+        name: case
+        for name, case in cases.items()
+        if not options.cases or any(each in name for each in options.cases)
+    }
+
+
+def main() -> None:
+    """Measures in turns and prints."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--pairs", type=int, default=20_000)
+    parser.add_argument("--blocks", type=int, default=60)
+    parser.add_argument("--iterations", type=int, default=8)
+    parser.add_argument("--text", type=Path)
+    parser.add_argument("--heap", default="4g")
+    parser.add_argument("--cases", nargs="*", help="words of the cases' names")
+    parser.add_argument("--systems", nargs="*", help="names of systems; all without")
+    parser.add_argument("--show", metavar="PLACES")
+    parser.add_argument("--tiny", metavar="JOBS", type=int)
+    options = parser.parse_args()
+    if options.show:
+        show(options.show)
+        return
+    if options.tiny:
+        tiny(options.tiny)
+        return
+    systems = options.systems or [
+        *SYSTEMS,
+        *(SPARK if (spark_home() / "jars").is_dir() else ()),
+    ]
     raw: list[dict[str, object]] = []
     print(
         "| case | system | wall of the run, s | processor of the run, s "
-        "| wall of an iteration after the first, s | beside one JVM |"
+        "| wall of an iteration after the first, s | beside one JVM | bytes moved / distinct |"
     )
-    print("|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name:
-        for case, (program, arguments) in cases.items():
-            runs: dict[str, list[Run]] = {each: [] for each in SYSTEMS}
+        for case, (program, arguments) in cases_of(options).items():
+            runs: dict[str, list[Run]] = {each: [] for each in systems}
             for _ in range(options.runs):
-                outputs = []
-                for system in SYSTEMS:
+                exact, common = [], []
+                for system in systems:
                     done, parts = one(
                         system, program, Path(name), arguments, options.heap
                     )
                     runs[system].append(done)
-                    kept = {"what": case, "system": system}
-                    raw.append(as_raw(done, **kept))
-                    outputs.append(
-                        {k: str(v) for k, v in parts.items()}
-                        if program == WORDS
-                        else contents(parts)
-                    )
-                if any(each != outputs[0] for each in outputs):
+                    raw.append(as_raw(done, what=case, system=system))
+                    common.append(digest(program, Path(name)))
+                    if system not in SPARK:
+                        exact.append(
+                            {k: str(v) for k, v in parts.items()}
+                            if program == WORDS
+                            else contents(parts)
+                        )
+                if any(each != exact[0] for each in exact):
                     sys.exit(f"{case}: the outputs differ")
+                if len(set(common)) > 1:
+                    sys.exit(f"{case}: the outputs differ: {common}")
                 write_results("places", raw)
             say(case, runs, 1 if program == WORDS else options.iterations)
+
+
+def moved(runs: list[Run]) -> str:
+    """The bytes that crossed, beside those of the values that crossed, in the micro-benchmark."""
+    steps: list[Mapping[str, object]] = [
+        step for each in runs for step in each.steps() if "pairs_moved" in step
+    ]
+    distinct = KEY_AND_VALUE_BYTES * sum(
+        int(str(step["pairs_moved"])) - int(str(step.get("pairs_shared", 0)))
+        for step in steps
+    )
+    crossed = sum(int(str(step.get("bytes_moved", 0))) for step in steps)
+    return f"{crossed / distinct:.3f}" if distinct else ""
 
 
 def say(case: str, runs: dict[str, list[Run]], iterations: int) -> None:
@@ -138,9 +265,10 @@ def say(case: str, runs: dict[str, list[Run]], iterations: int) -> None:
     for system, each in runs.items():
         whole = statistics.median(run.wall_s for run in each)
         used = statistics.median(run.cpu_s for run in each)
-        ratio = walls[system] / walls["one JVM"]
+        ratio = walls[system] / walls.get("one JVM", walls[system])
+        crossed = moved(each) if case.startswith("pairs") else ""
         print(
-            f"| {case} | {system} | {whole:.2f} | {used:.2f} | {walls[system]:.3f} | {ratio:.2f} |",
+            f"| {case} | {system} | {whole:.2f} | {used:.2f} | {walls[system]:.3f} | {ratio:.2f} | {crossed} |",
             flush=True,
         )
 

@@ -11,7 +11,7 @@ import org.tegula.hadoop.client.ServerException;
 
 /**
  * The commands of {@code hadoop} that scripts need: Hadoop's own classes answer them, with this engine as the framework, so
- * their output and exit codes are Hadoop's.
+ * their output and exit codes are Hadoop's. One is the engine's own.
  */
 public final class HadoopCommand {
     private static final Map<String, String> CLASSES = Map.of(
@@ -21,7 +21,8 @@ public final class HadoopCommand {
             "dfs", Shell.class.getName(),
             "job", "org.apache.hadoop.mapred.JobClient",
             "archive", "org.apache.hadoop.tools.HadoopArchives",
-            "distcp", "org.apache.hadoop.tools.DistCp");
+            "distcp", "org.apache.hadoop.tools.DistCp",
+            "repartition", Repartition.class.getName());
 
     private HadoopCommand() {}
 

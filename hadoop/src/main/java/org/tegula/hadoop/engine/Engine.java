@@ -144,6 +144,15 @@ public final class Engine {
     }
 
     /**
+     * Where tasks run.
+     *
+     * @return the places themselves
+     */
+    public Places places() {
+        return places;
+    }
+
+    /**
      * Returns the cache of pairs that are kept from job to job.
      *
      * @return the cache itself

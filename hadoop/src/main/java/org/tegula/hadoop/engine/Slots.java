@@ -66,6 +66,15 @@ public final class Slots {
     }
 
     /**
+     * How many places have slots.
+     *
+     * @return their number
+     */
+    public int places() {
+        return places;
+    }
+
+    /**
      * The place of a slot.
      *
      * @param slot its number

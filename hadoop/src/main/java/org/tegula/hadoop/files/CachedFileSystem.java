@@ -67,7 +67,18 @@ public final class CachedFileSystem extends PassingFileSystem implements PairFil
         HeldTree tree = TREES.computeIfAbsent(
                 UserGroupInformation.getCurrentUser().getShortUserName() + "@" + fs.getUri(), key -> new HeldTree());
         held = new HeldFiles(this, new RemoteBelow(fs), tree, () -> keeper(uri, conf), conf);
-        overlay = conf.getTrimmed(Settings.SERVER_ADDRESS, "").isEmpty() ? held : new ServedOverlay(fs, conf);
+        overlay = overlay(conf);
+    }
+
+    private Overlay overlay(Configuration conf) throws IOException {
+        if (PlaceFileSystem.isWanted()) {
+            return PlaceFileSystem.overlay(this, fs);
+        }
+        return conf.getTrimmed(Settings.SERVER_ADDRESS, "").isEmpty() ? held : new ServedOverlay(fs, conf);
+    }
+
+    HeldFiles held() {
+        return held;
     }
 
     /** A file system that is not in Hadoop's cache, and so is closed by its user alone. */
@@ -109,12 +120,12 @@ public final class CachedFileSystem extends PassingFileSystem implements PairFil
 
     @Override
     public FileVersion version(Path path) throws IOException {
-        return held.version(path);
+        return overlay instanceof PlaceOverlay place ? place.version(path) : held.version(path);
     }
 
     @Override
     public SequencePairs pairs(Path path) throws IOException {
-        return held.pairs(path);
+        return overlay instanceof PlaceOverlay place ? place.pairs(path) : held.pairs(path);
     }
 
     /**
@@ -161,6 +172,9 @@ public final class CachedFileSystem extends PassingFileSystem implements PairFil
 
     @Override
     public SequencePairsWriter createPairs(Path file, SequencePairsWriter.Types types) throws IOException {
+        if (overlay instanceof PlaceOverlay place) {
+            return place.createPairs(file, types);
+        }
         return overlay == held && types.areWritables() ? held.createPairs(file, types) : null;
     }
 

@@ -91,7 +91,7 @@ public final class CachedLocalFileSystem extends LocalFileSystem implements Pair
     @Override
     public SequencePairsWriter createPairs(Path file, SequencePairsWriter.Types types) throws IOException {
         if (fs instanceof PlaceFileSystem place) {
-            return types.areWritables() ? place.createPairs(file, types) : null;
+            return place.createPairs(file, types);
         }
         return fs == held && types.areWritables() ? held.held().createPairs(file, types) : null;
     }

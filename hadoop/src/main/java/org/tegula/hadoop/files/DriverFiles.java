@@ -7,7 +7,7 @@ import org.tegula.hadoop.cache.FileVersion;
 import org.tegula.hadoop.cache.SequencePairs;
 
 /**
- * The local disk with the outputs that are in memory alone, for a JVM that is a place of an engine elsewhere. The driver has
+ * File systems with the outputs that are in memory alone, for a JVM that is a place of an engine elsewhere. The driver has
  * their names; the pairs of a file are at the place that has written them. Paths are qualified names.
  */
 public interface DriverFiles {

@@ -79,10 +79,12 @@ final class HeldFiles implements Overlay {
         }
         whole.mkdirs(folder.getParent());
         String name = below.name(folder);
-        if (!tree.isClaimed(name)) {
-            tree.claim(name, keepers);
-        }
-        return true;
+        return tree.change(name, name, () -> {
+            if (!tree.isClaimed(name)) {
+                tree.claim(name, keepers);
+            }
+            return true;
+        });
     }
 
     /** Puts files on the disk when nobody uses them, and all of them at the end of the JVM. */
@@ -296,7 +298,15 @@ final class HeldFiles implements Overlay {
     @Override
     public OutputStream create(Path path, FsPermission permission, boolean makesFolder) throws IOException {
         String name = held(path);
-        HeldFile old = name == null ? null : tree.at(name);
+        if (name == null) {
+            return null;
+        }
+        return tree.changeOutput(name, () -> create(path, name, permission, makesFolder));
+    }
+
+    private OutputStream create(Path path, String name, FsPermission permission, boolean makesFolder)
+            throws IOException {
+        HeldFile old = tree.at(name);
         if (old != null && old.isFolder()) {
             throw new FileNotFoundException(path + " (Is a directory)");
         }
@@ -328,21 +338,28 @@ final class HeldFiles implements Overlay {
 
     /** Creates a sequence file as pairs; null if it would not be held, or there is something of its name. */
     SequencePairsWriter createPairs(Path path, SequencePairsWriter.Types types) throws IOException {
-        String name = held(path);
-        if (!wouldHold(path, name) || isHeld(name) || !mkdirsAbove(path)) {
-            return null;
-        }
-        return new SequencePairsWriter(new HeldPairs(this, name, newFile(name, null)), types);
+        HeldFile file = newFileFor(path);
+        return file == null ? null : new SequencePairsWriter(new HeldPairs(this, held(path), file), types);
     }
 
     /** Adds a sequence file whose pairs were made elsewhere; false if it would not be held, or there is something of its name. */
     boolean addPairs(Path path, SequencePairs pairs) throws IOException {
-        String name = held(path);
-        if (!wouldHold(path, name) || isHeld(name) || !mkdirsAbove(path)) {
+        HeldFile file = newFileFor(path);
+        if (file == null) {
             return false;
         }
-        newFile(name, null).complete(pairs);
+        file.complete(pairs);
         return true;
+    }
+
+    /** Returns null if the file would not be held, or there is something of its name. */
+    private HeldFile newFileFor(Path path) throws IOException {
+        String name = held(path);
+        return name == null
+                ? null
+                : tree.changeOutput(
+                        name,
+                        () -> wouldHold(path, name) && !isHeld(name) && mkdirsAbove(path) ? newFile(name, null) : null);
     }
 
     @Override
@@ -419,9 +436,12 @@ final class HeldFiles implements Overlay {
     @Override
     public boolean mkdirs(Path path, FsPermission permission) throws IOException {
         String name = held(path);
-        if (name == null) {
-            return mkdirsOnDisk(path, permission);
-        }
+        return name == null
+                ? mkdirsOnDisk(path, permission)
+                : tree.changeOutput(name, () -> mkdirs(path, name, permission));
+    }
+
+    private boolean mkdirs(Path path, String name, FsPermission permission) throws IOException {
         HeldFile there = tree.at(name);
         if (there != null && !there.isFolder()) {
             throw new FileAlreadyExistsException("Destination exists and is not a directory: " + path);
@@ -462,9 +482,15 @@ final class HeldFiles implements Overlay {
     public boolean delete(Path path, boolean recursive) throws IOException {
         cache.forget(cacheName(path));
         String name = held(path);
-        if (name == null || !isHeld(name)) {
-            return disk.delete(path, recursive);
-        }
+        return name == null
+                ? disk.delete(path, recursive)
+                : tree.change(
+                        name,
+                        name,
+                        () -> isHeld(name) ? deleteHeld(path, name, recursive) : disk.delete(path, recursive));
+    }
+
+    private boolean deleteHeld(Path path, String name, boolean recursive) throws IOException {
         if (!recursive && status(path).isDirectory() && list(path).length > 0) {
             throw new IOException("Directory " + path + " is not empty");
         }
@@ -484,9 +510,17 @@ final class HeldFiles implements Overlay {
     private boolean renameAnything(Path from, Path to) throws IOException {
         String source = held(from);
         String target = held(to);
-        if (source == null || target == null || !isHeld(source) && !isHeld(target) && !tree.isClaimed(target)) {
-            return disk.rename(from, to);
-        }
+        return source == null || target == null
+                ? disk.rename(from, to)
+                : tree.change(
+                        source,
+                        target,
+                        () -> isHeld(source) || isHeld(target) || tree.isClaimed(target)
+                                ? renameHeld(from, source, to, target)
+                                : disk.rename(from, to));
+    }
+
+    private boolean renameHeld(Path from, String source, Path to, String target) throws IOException {
         if (!below.isLocal()) {
             return renameToNew(from, exists(to) && status(to).isDirectory() ? new Path(to, from.getName()) : to);
         }

@@ -20,6 +20,7 @@ final class HeldTree {
 
     private final TreeMap<String, HeldFile> files = new TreeMap<>();
     private final TreeMap<String, Object> folderOfRoot = new TreeMap<>();
+    private final PathLocks locks = new PathLocks();
     /** Null until something is held. */
     private HeldFiles keeper;
 
@@ -60,6 +61,24 @@ final class HeldTree {
     /** Returns whether files created under a name are held. */
     synchronized boolean isClaimed(String name) {
         return root(name) != null;
+    }
+
+    /** Makes a change in an output that is held when nobody else makes one there; another name has no such lock. */
+    <T> T changeOutput(String name, PathLocks.Change<T> change) throws IOException {
+        String root = rootOf(name);
+        return root == null ? change.make() : locks.change(root, change);
+    }
+
+    /** Makes a change at or below two names, and wherever in their outputs, when nobody else makes one there. */
+    <T> T change(String one, String other, PathLocks.Change<T> change) throws IOException {
+        String first = rootOf(one);
+        String second = rootOf(other);
+        String ancestor = PathLocks.commonAncestor(first == null ? one : first, second == null ? other : second);
+        return locks.change(ancestor, change);
+    }
+
+    private synchronized String rootOf(String name) {
+        return root(name);
     }
 
     private String root(String name) {

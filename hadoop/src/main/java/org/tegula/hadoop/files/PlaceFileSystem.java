@@ -5,24 +5,24 @@ import java.io.OutputStream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.tegula.hadoop.cache.FileVersion;
-import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.cache.SequencePairs;
 import org.tegula.hadoop.cache.SequencePairsWriter;
 import org.tegula.hadoop.cache.Versioned;
-import org.tegula.hadoop.memory.Chunks;
-import org.tegula.hadoop.memory.Room;
 
 /** The local disk as a place sees it: with the outputs that its engine has in memory alone. */
 public final class PlaceFileSystem extends OverlaidDisk implements Versioned {
     private static volatile DriverFiles driver;
 
+    private PlaceOverlay place;
+
     PlaceFileSystem() {}
 
     /**
-     * Makes this JVM a place: its local file systems ask the driver from now on.
+     * Makes this JVM a place: its file systems that have files in memory ask the driver from now on.
      *
      * @param files of the driver
      */
@@ -35,9 +35,15 @@ public final class PlaceFileSystem extends OverlaidDisk implements Versioned {
         return driver != null;
     }
 
+    /** The view of a place on its driver's files, over any file system. */
+    static PlaceOverlay overlay(FileSystem whole, FileSystem below) {
+        return new PlaceOverlay(whole, below, driver);
+    }
+
     @Override
     Overlay overlay(LocalDisk disk, Configuration conf) {
-        return new PlaceOverlay(disk, driver);
+        place = overlay(this, disk);
+        return place;
     }
 
     @Override
@@ -62,63 +68,17 @@ public final class PlaceFileSystem extends OverlaidDisk implements Versioned {
 
     @Override
     public FileVersion version(Path path) throws IOException {
-        return driver.version(makeQualified(path).toString());
+        return place.version(path);
     }
 
     @Override
     public SequencePairs pairs(Path path) throws IOException {
-        return driver.pairs(makeQualified(path).toString());
+        return place.pairs(path);
     }
 
     /** Creates a sequence file as pairs in the memory of this place; null if it is to be written to the disk. */
     SequencePairsWriter createPairs(Path path, SequencePairsWriter.Types types) throws IOException {
-        if (!types.mayStay() || !overlay().wouldHold(path)) {
-            return null;
-        }
-        PairCache cache = PairCache.shared(getConf());
-        return new SequencePairsWriter(new Target(path, cache, types.home()), types);
-    }
-
-    /** A file whose pairs are at this place. */
-    private final class Target implements SequencePairsWriter.Target {
-        private final Path path;
-        private final PairCache cache;
-        private final int home;
-
-        Target(Path path, PairCache cache, int home) {
-            this.path = path;
-            this.cache = cache;
-            this.home = home;
-        }
-
-        @Override
-        public Room room() {
-            return cache;
-        }
-
-        /** What other jobs have left here stays; this file goes to the disk. */
-        @Override
-        public boolean makeRoom() {
-            return false;
-        }
-
-        @Override
-        public OutputStream bytes() throws IOException {
-            return create(path, true);
-        }
-
-        @Override
-        public Chunks held() {
-            return null;
-        }
-
-        @Override
-        public void complete(SequencePairs pairs) throws IOException {
-            if (pairs != null && !driver.add(makeQualified(path).toString(), pairs, home)) {
-                pairs.release();
-                throw new IOException(path + " was created by someone else while it was written");
-            }
-        }
+        return place.createPairs(path, types);
     }
 
     @Override

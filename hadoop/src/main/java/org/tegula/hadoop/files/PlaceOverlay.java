@@ -8,16 +8,25 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
+import org.tegula.hadoop.cache.FileVersion;
+import org.tegula.hadoop.cache.PairCache;
+import org.tegula.hadoop.cache.SequencePairs;
+import org.tegula.hadoop.cache.SequencePairsWriter;
+import org.tegula.hadoop.memory.Chunks;
+import org.tegula.hadoop.memory.Room;
 
 /**
  * A place's view of its driver's files in memory: they are listed, renamed and deleted there. A file that is read as bytes is
- * put on the disk first; a file that is written as bytes goes to the disk.
+ * put into the file system below first, and a file that is written as bytes goes there. The pairs of a file stay at the place.
  */
 final class PlaceOverlay implements Overlay {
+    private final FileSystem whole;
     private final FileSystem below;
     private final DriverFiles driver;
 
-    PlaceOverlay(FileSystem below, DriverFiles driver) {
+    /** The file system that programs see ({@code whole}), and the one below it. */
+    PlaceOverlay(FileSystem whole, FileSystem below, DriverFiles driver) {
+        this.whole = whole;
         this.below = below;
         this.driver = driver;
     }
@@ -96,5 +105,65 @@ final class PlaceOverlay implements Overlay {
     @Override
     public boolean setPermission(Path path, FsPermission permission) throws IOException {
         return driver.setPermission(name(path), permission);
+    }
+
+    FileVersion version(Path path) throws IOException {
+        return driver.version(name(path));
+    }
+
+    /** The pairs of a file, if they are at this place. */
+    SequencePairs pairs(Path path) throws IOException {
+        return driver.pairs(name(path));
+    }
+
+    /** Creates a sequence file as pairs in the memory of this place; null if it belongs into the file system below. */
+    SequencePairsWriter createPairs(Path path, SequencePairsWriter.Types types) throws IOException {
+        if (!types.areWritables() || !types.mayStay() || !wouldHold(path)) {
+            return null;
+        }
+        PairCache cache = PairCache.shared(whole.getConf());
+        return new SequencePairsWriter(new Target(path, cache, types.home()), types);
+    }
+
+    /** A file whose pairs are at this place. */
+    private final class Target implements SequencePairsWriter.Target {
+        private final Path path;
+        private final PairCache cache;
+        private final int home;
+
+        Target(Path path, PairCache cache, int home) {
+            this.path = path;
+            this.cache = cache;
+            this.home = home;
+        }
+
+        @Override
+        public Room room() {
+            return cache;
+        }
+
+        /** What other jobs have left here stays; this file goes to the disk. */
+        @Override
+        public boolean makeRoom() {
+            return false;
+        }
+
+        @Override
+        public OutputStream bytes() throws IOException {
+            return whole.create(path, true);
+        }
+
+        @Override
+        public Chunks held() {
+            return null;
+        }
+
+        @Override
+        public void complete(SequencePairs pairs) throws IOException {
+            if (pairs != null && !driver.add(name(path), pairs, home)) {
+                pairs.release();
+                throw new IOException(path + " was created by someone else while it was written");
+            }
+        }
     }
 }

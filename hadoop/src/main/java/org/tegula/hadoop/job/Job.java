@@ -232,9 +232,7 @@ public final class Job implements JobFacts {
                 shuffled.addAll(map(splits));
                 reduce(shuffled, splits.length);
                 committer.commitJob(context);
-                for (PlaceJob part : parts) {
-                    part.keepWritten();
-                }
+                keepWritten();
                 held.ifPresent(this::tell);
             } catch (Throwable e) {
                 abort(committer, context);
@@ -242,8 +240,31 @@ public final class Job implements JobFacts {
             }
         } finally {
             shuffled.forEach(MapOutput::release);
-            parts.forEach(PlaceJob::close);
+            endParts();
             resources.disk().delete();
+        }
+    }
+
+    /** At all places at once. */
+    private void keepWritten() throws InterruptedException {
+        List<PlaceJob.Begun> begun = new ArrayList<>();
+        for (PlaceJob part : parts) {
+            begun.add(part.keepWritten());
+        }
+        for (PlaceJob.Begun each : begun) {
+            each.await();
+        }
+    }
+
+    /** At all places at once. The job's output is safe already: who stops the job now need not wait for the end. */
+    private void endParts() {
+        List<PlaceJob.Begun> begun = parts.stream().map(PlaceJob::end).toList();
+        try {
+            for (PlaceJob.Begun each : begun) {
+                each.await();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 

@@ -16,7 +16,8 @@ import org.tegula.hadoop.task.JobResources;
 
 /**
  * The slots where the splits of a job belong: those that work on the partitions that splits name, or that have read or
- * written their pairs before. It is a hint: a task is told everything that matters when it reads its split.
+ * written their pairs before, and with several places those of the partitions that files were made for. It is a hint: a task
+ * is told everything that matters when it reads its split.
  */
 final class SplitHomes {
     private static final Logger LOG = LoggerFactory.getLogger(SplitHomes.class);
@@ -29,9 +30,15 @@ final class SplitHomes {
     static int[] of(JobSplit.TaskSplitMetaInfo[] splits, JobResources job, Slots slots) {
         int[] homes = new int[splits.length];
         Arrays.fill(homes, Slots.ANYWHERE);
+        int partitions = job.conf().getNumReduceTasks();
+        PartFiles parts =
+                slots.places() > 1 && partitions > 0 && partitions <= splits.length ? new PartFiles(partitions) : null;
         try {
             for (int i = 0; i < splits.length; i++) {
-                homes[i] = home(splits[i].getSplitIndex(), job, slots);
+                homes[i] = home(splits[i].getSplitIndex(), i, job, slots, parts);
+            }
+            if (parts != null) {
+                parts.place(homes, slots);
             }
         } catch (IOException | ClassNotFoundException | RuntimeException e) {
             LOG.debug("The tasks that read the splits will report their faults", e);
@@ -39,11 +46,11 @@ final class SplitHomes {
         return homes;
     }
 
-    private static int home(JobSplit.TaskSplitIndex place, JobResources job, Slots slots)
+    private static int home(JobSplit.TaskSplitIndex place, int number, JobResources job, Slots slots, PartFiles parts)
             throws IOException, ClassNotFoundException {
         JobConf conf = job.conf();
         Class<?> type = conf.getClassByName(job.splits().className(place, conf));
-        if (job.cache().isEmpty() && FILE_SPLITS.contains(type)) {
+        if (parts == null && job.cache().isEmpty() && FILE_SPLITS.contains(type)) {
             return Slots.ANYWHERE;
         }
         InputPart part = InputPart.of(job.splits().read(place, conf, length -> {}), format(conf));
@@ -51,9 +58,22 @@ final class SplitHomes {
         if (!(split instanceof PlacedSplit) && split instanceof DelegatingSplit<?> wrapper) {
             split = wrapper.getDelegate();
         }
-        return split instanceof PlacedSplit placed
-                ? slots.slotOf(placed.getPartition())
-                : CachedSplit.home(job.cache(), part, conf);
+        if (split instanceof PlacedSplit placed) {
+            return slots.slotOf(placed.getPartition());
+        }
+        int home = CachedSplit.home(job.cache(), part, conf);
+        if (home == Slots.ANYWHERE && parts != null) {
+            add(split, number, parts);
+        }
+        return home;
+    }
+
+    private static void add(Object split, int number, PartFiles parts) {
+        if (split instanceof org.apache.hadoop.mapred.FileSplit file) {
+            parts.add(file.getPath(), file.getStart(), number);
+        } else if (split instanceof org.apache.hadoop.mapreduce.lib.input.FileSplit file) {
+            parts.add(file.getPath(), file.getStart(), number);
+        }
     }
 
     private static Class<?> format(JobConf conf) throws ClassNotFoundException {

@@ -7,7 +7,6 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.FileOutputFormat;
 import org.apache.hadoop.mapred.JobConf;
 import org.tegula.hadoop.Settings;
-import org.tegula.hadoop.files.CachedLocalFileSystem;
 import org.tegula.hadoop.files.PairFiles;
 
 /** The output of a job that only later jobs want: it is kept in memory alone. */
@@ -27,9 +26,6 @@ final class TemporaryOutput {
         }
         FileSystem files = output.getFileSystem(conf);
         Path whole = files.makeQualified(output);
-        if (isOfPlaces && !(files instanceof CachedLocalFileSystem)) {
-            return Optional.empty(); // places know of the local disk's files in memory alone
-        }
         if (files instanceof PairFiles pairs && isTemporary(whole, files, conf) && pairs.hold(whole)) {
             return Optional.of(note(whole, isOfPlaces, conf));
         }

@@ -120,7 +120,7 @@ final class Calls implements Closeable {
             end("its connection ended");
         } catch (SocketTimeoutException e) {
             end("it was silent for " + timeoutSeconds() + " seconds");
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException | Error e) { // a heap that is full: this end cannot go on
             end(e.toString());
         }
     }
@@ -160,7 +160,7 @@ final class Calls implements Closeable {
                 return;
             }
             write(ANSWER, number, null, body);
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException | Error e) { // who waits for the answer would wait for ever
             end(e.toString());
         }
     }

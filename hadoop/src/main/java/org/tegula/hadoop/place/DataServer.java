@@ -76,9 +76,11 @@ final class DataServer implements Closeable {
         try (accepted) {
             Handshake.prove(accepted, secret, true);
             DataInputStream in = new DataInputStream(new BufferedInputStream(accepted.getInputStream()));
-            DataOutputStream out = new DataOutputStream(accepted.getOutputStream());
+            DataOutputStream out =
+                    new DataOutputStream(new BufferedOutputStream(accepted.getOutputStream(), CHUNK_BYTES));
             while (true) {
                 answer(in, out);
+                out.flush();
             }
         } catch (EOFException e) {
             LOG.debug("{} has closed its connection", accepted.getRemoteSocketAddress(), e);

@@ -4,16 +4,20 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.security.PrivilegedExceptionAction;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.io.Text;
+import org.apache.hadoop.security.UserGroupInformation;
 import org.tegula.hadoop.cache.FileVersion;
 import org.tegula.hadoop.cache.SequencePairs;
 import org.tegula.hadoop.files.DriverFiles;
+import org.tegula.hadoop.files.HeldFileSystems;
 
 /** A place's end of the calls for its driver's files, and the pairs of those files that are at the place. */
 final class FileCalls implements DriverFiles {
@@ -60,9 +64,11 @@ final class FileCalls implements DriverFiles {
     }
 
     private DataInput ask(Kind kind, String path, Body more) throws IOException {
+        String user = UserGroupInformation.getCurrentUser().getShortUserName();
         try {
             return driver.send(Op.FILES, out -> {
                         out.writeByte(kind.ordinal());
+                        Text.writeString(out, user);
                         Text.writeString(out, path);
                         more.write(out);
                     })
@@ -169,10 +175,29 @@ final class FileCalls implements DriverFiles {
                 : null;
     }
 
-    /** Answers at the driver; what is added is at the place that calls. */
+    /** Answers at the driver; what is added is at the place that calls. Other file systems than the disk know users. */
     static Body answer(DataInput in, DriverFiles files, RemotePlace place) throws IOException {
         Kind kind = Kind.values()[in.readByte()];
+        String user = Text.readString(in);
         String path = Text.readString(in);
+        if (HeldFileSystems.isLocal(new Path(path))) {
+            return answer(kind, path, in, files, place);
+        }
+        try {
+            return user(user).doAs((PrivilegedExceptionAction<Body>) () -> answer(kind, path, in, files, place));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw (IOException) new InterruptedIOException(e.toString()).initCause(e);
+        }
+    }
+
+    private static UserGroupInformation user(String name) throws IOException {
+        UserGroupInformation own = UserGroupInformation.getLoginUser();
+        return own.getShortUserName().equals(name) ? own : UserGroupInformation.createRemoteUser(name);
+    }
+
+    private static Body answer(Kind kind, String path, DataInput in, DriverFiles files, RemotePlace place)
+            throws IOException {
         return switch (kind) {
             case CONCERNS -> truth(files.concerns(path));
             case STATUS -> {

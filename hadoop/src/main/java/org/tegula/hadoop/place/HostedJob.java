@@ -50,12 +50,13 @@ final class HostedJob {
     record Running(Attempt attempt, Thread thread) {}
 
     /** Begins a job: its files are copied, its classes are found. */
-    HostedJob(Hosting hosting, JobSpec spec, DataClient peers, BlockNews news)
+    HostedJob(Hosting hosting, JobConf site, JobSpec spec, DataClient peers, BlockNews news)
             throws IOException, InterruptedException {
         this.place = hosting.place();
         this.spec = spec;
         this.news = news;
-        conf = spec.conf();
+        conf = spec.settings().over(site);
+        conf.setCredentials(spec.credentials());
         String[] folders = Arrays.stream(conf.getTrimmedStrings(MRConfig.LOCAL_DIR))
                 .map(each -> each + "/" + hosting.folder())
                 .toArray(String[]::new);
@@ -78,7 +79,7 @@ final class HostedJob {
                 PairCache.shared(conf),
                 new LiveValues(memory),
                 Math.min(spec.bufferBytes(), hosting.mostBufferBytes()),
-                new SplitFile(new JobFolder(spec.folder()).splitFile()),
+                new SplitFile(new JobFolder(spec.folder()).splitFile(), spec.splits()),
                 hosting.spare());
         part = new LocalPlaceJob(
                 place,
@@ -186,7 +187,7 @@ final class HostedJob {
             part.accept(ended.get(in.readUTF()));
         }
         user.doAs((PrivilegedExceptionAction<Void>) () -> {
-            part.keepWritten();
+            part.keepWritten().await();
             return null;
         });
         return news::write;
@@ -205,7 +206,7 @@ final class HostedJob {
     void end() throws IOException {
         running.keySet().forEach(this::stop);
         outputs.values().forEach(MapOutput::release);
-        part.close();
+        part.end();
         try {
             scope.close();
             scope.forgetClasses();

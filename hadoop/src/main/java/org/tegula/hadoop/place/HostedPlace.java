@@ -17,16 +17,17 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.Text;
+import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.util.ConfigUtil;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.cache.FileVersion;
 import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.cache.SequencePairs;
+import org.tegula.hadoop.conf.JobWideConf;
 import org.tegula.hadoop.files.PlaceFileSystem;
 
 /** A place in this JVM, for a driver elsewhere: answers its calls, reports to it, and gives other places their pairs. */
@@ -51,7 +52,8 @@ final class HostedPlace implements Closeable {
     private final Calls driver;
     private final FileCalls files;
     private volatile Hosting hosting;
-    private volatile Configuration conf;
+    /** Those of the engine. */
+    private volatile JobConf conf;
 
     private HostedPlace(Invitation invitation, Socket socket) throws IOException {
         byte[] secret = invitation.secretBytes();
@@ -104,14 +106,21 @@ final class HostedPlace implements Closeable {
         }));
         int slots = answer.readInt();
         String folder = Text.readString(answer);
-        conf = new Configuration(false);
-        conf.readFields(answer);
+        conf = engineConf(SentSettings.read(answer));
         PairCache.shared(conf).listen(news);
         hosting = Hosting.of(number, folder, slots, conf, work -> help(slots, work));
         ready.countDown();
         Thread reporter = new Thread(this::report, "tegula-place-reports");
         reporter.setDaemon(true);
         reporter.start();
+    }
+
+    /** As a resource of a configuration, which is copied for each job, settings cost a third of what they do otherwise. */
+    private static JobConf engineConf(SentSettings settings) {
+        JobConf conf = new JobWideConf();
+        conf.addResource(settings.over(new JobWideConf()));
+        conf.size();
+        return conf;
     }
 
     private static DataInput answerOf(java.util.concurrent.Future<DataInput> call)
@@ -151,7 +160,7 @@ final class HostedPlace implements Closeable {
         ready.await();
         if (op == Op.BEGIN) {
             JobSpec spec = JobSpec.read(in);
-            jobs.put(spec.id(), new HostedJob(hosting, spec, peers, news));
+            jobs.put(spec.id(), new HostedJob(hosting, conf, spec, peers, news));
             return Body.EMPTY;
         }
         if (op == Op.DROP) {
@@ -211,13 +220,14 @@ final class HostedPlace implements Closeable {
         }
     }
 
-    /** Tells the driver from time to time how far the attempts are; an empty report is a sign of life. */
+    /** Tells the driver from time to time what is in memory and how far attempts are, which is a sign of life. */
     private void report() {
         try {
             while (ended.getCount() > 0) {
                 List<HostedJob.Running> all = new ArrayList<>();
                 jobs.values().forEach(job -> all.addAll(job.running().values()));
                 driver.send(Op.REPORT, out -> {
+                    PlaceState.now(PairCache.shared(conf)).write(out);
                     out.writeInt(all.size());
                     for (HostedJob.Running each : all) {
                         out.writeUTF(each.attempt().id().toString());
@@ -229,6 +239,9 @@ final class HostedPlace implements Closeable {
             }
         } catch (InterruptedException e) {
             LOG.warn("The driver is not told any more how far tasks are", e);
+        } catch (RuntimeException | Error e) { // a heap that is full
+            LOG.error("This place cannot go on", e);
+            driver.close();
         }
     }
 

@@ -6,9 +6,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.io.Text;
-import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.security.Credentials;
-import org.tegula.hadoop.conf.JobWideConf;
 
 /**
  * A job on its way to a place.
@@ -18,9 +16,21 @@ import org.tegula.hadoop.conf.JobWideConf;
  * @param user whose it is
  * @param bufferBytes the most that a map task may collect before it sorts
  * @param peers host and port of each place's data; empty for a place that has none now
- * @param conf its settings, with the user's credentials
+ * @param settings its own beside those of the engine
+ * @param credentials of the user
+ * @param splits the contents of the file of input splits; null if the place is to read it
  */
-record JobSpec(String id, String folder, String user, long bufferBytes, List<String> peers, JobConf conf) {
+record JobSpec(
+        String id,
+        String folder,
+        String user,
+        long bufferBytes,
+        List<String> peers,
+        SentSettings settings,
+        Credentials credentials,
+        byte[] splits) {
+    private static final int NOT_SENT = -1;
+
     void write(DataOutput out) throws IOException {
         out.writeUTF(id);
         Text.writeString(out, folder);
@@ -30,8 +40,12 @@ record JobSpec(String id, String folder, String user, long bufferBytes, List<Str
         for (String each : peers) {
             Text.writeString(out, each);
         }
-        conf.write(out);
-        conf.getCredentials().write(out);
+        settings.write(out);
+        credentials.write(out);
+        out.writeInt(splits == null ? NOT_SENT : splits.length);
+        if (splits != null) {
+            out.write(splits);
+        }
     }
 
     static JobSpec read(DataInput in) throws IOException {
@@ -43,11 +57,14 @@ record JobSpec(String id, String folder, String user, long bufferBytes, List<Str
         for (int left = in.readInt(); left > 0; left--) {
             peers.add(Text.readString(in));
         }
-        JobConf conf = new JobWideConf();
-        conf.readFields(in);
+        SentSettings settings = SentSettings.read(in);
         Credentials credentials = new Credentials();
         credentials.readFields(in);
-        conf.setCredentials(credentials);
-        return new JobSpec(id, folder, user, bufferBytes, peers, conf);
+        int length = in.readInt();
+        byte[] splits = length == NOT_SENT ? null : new byte[length];
+        if (splits != null) {
+            in.readFully(splits);
+        }
+        return new JobSpec(id, folder, user, bufferBytes, peers, settings, credentials, splits);
     }
 }

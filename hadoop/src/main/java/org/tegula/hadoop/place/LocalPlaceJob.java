@@ -81,17 +81,19 @@ final class LocalPlaceJob implements PlaceJob {
     }
 
     @Override
-    public synchronized void keepWritten() throws InterruptedException {
+    public synchronized Begun keepWritten() throws InterruptedException {
         for (CachedOutput output : written) {
             output.keep();
         }
+        return Begun.DONE;
     }
 
     @Override
-    public synchronized void close() {
+    public synchronized Begun end() {
         incoming.close();
         job.live().release();
         written.forEach(CachedOutput::abandon);
         written.clear();
+        return Begun.DONE;
     }
 }

@@ -4,7 +4,7 @@ package org.tegula.hadoop.place;
 enum Op {
     /** To the driver, first of all: which place it is, where it is, and where its data are fetched. */
     HELLO,
-    /** To the driver, from time to time: how far the attempts of the place are. */
+    /** To the driver, from time to time: what the place has in memory, and how far its attempts are. */
     REPORT,
     /** To the driver: about the files that it has in memory; see {@link FileCalls}. */
     FILES,
@@ -20,11 +20,9 @@ enum Op {
     REDUCE,
     /** To a place: ends an attempt soon. */
     STOP,
-    /** To a place: the job counts an attempt. */
-    ACCEPT,
     /** To a place: nobody waits for an attempt any more. */
     DISCARD,
-    /** To a place: the job was committed. */
+    /** To a place: the job was committed; the attempts that it counts. */
     KEEP,
     /** To a place: the job has ended. */
     END,

@@ -10,6 +10,7 @@ import java.net.Socket;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -31,6 +32,9 @@ final class PlaceHub implements Closeable {
     private static final int SHUTDOWN_PRIORITY = 12;
 
     private final Configuration conf;
+    /** As they were when the places were started: all of them have these. */
+    private final Map<String, String> settings;
+
     private final PlaceLauncher launcher;
     private final int slotsPerPlace;
     private final byte[] secret = Handshake.newSecret();
@@ -49,6 +53,7 @@ final class PlaceHub implements Closeable {
 
     PlaceHub(Configuration conf, PlaceLauncher launcher, int count, int slotsPerPlace) throws IOException {
         this.conf = conf;
+        this.settings = SentSettings.all(conf);
         this.launcher = launcher;
         this.slotsPerPlace = slotsPerPlace;
         silenceMillis = 1000 * conf.getInt(Settings.PLACES_LEASE_SECONDS, Settings.PLACES_LEASE_SECONDS_DEFAULT);
@@ -72,6 +77,10 @@ final class PlaceHub implements Closeable {
 
     Configuration conf() {
         return conf;
+    }
+
+    Map<String, String> settings() {
+        return settings;
     }
 
     /** The files that this JVM has in memory. */
@@ -172,7 +181,7 @@ final class PlaceHub implements Closeable {
             return out -> {
                 out.writeInt(slotsPerPlace);
                 Text.writeString(out, own);
-                conf.write(out);
+                new SentSettings(settings, List.of()).write(out);
             };
         }
 

@@ -1,13 +1,26 @@
 package org.tegula.hadoop.place;
 
-import java.io.Closeable;
 import java.util.List;
 import org.apache.hadoop.mapred.TaskAttemptID;
 import org.apache.hadoop.mapreduce.split.JobSplit;
 import org.tegula.hadoop.task.AttemptHandle;
 
 /** One job at one place: makes attempts, and has what they leave there. */
-public interface PlaceJob extends Closeable {
+public interface PlaceJob {
+    /** Something that was begun at a place, while other places do the same. */
+    @FunctionalInterface
+    interface Begun {
+        /** What was done at once. */
+        Begun DONE = () -> {};
+
+        /**
+         * Waits until it is done.
+         *
+         * @throws InterruptedException if the job is stopped
+         */
+        void await() throws InterruptedException;
+    }
+
     /**
      * A new attempt of a map task.
      *
@@ -52,13 +65,17 @@ public interface PlaceJob extends Closeable {
     void discard(AttemptHandle attempt);
 
     /**
-     * Keeps the pairs that the job has written, for later jobs: it was committed.
+     * Begins to keep the pairs that the job has written, for later jobs: it was committed.
      *
+     * @return what may still be awaited
      * @throws InterruptedException if the job is stopped
      */
-    void keepWritten() throws InterruptedException;
+    Begun keepWritten() throws InterruptedException;
 
-    /** Gives up everything of the job: no task of it runs any more. */
-    @Override
-    void close();
+    /**
+     * Begins to give up everything of the job: no task of it runs any more.
+     *
+     * @return what may still be awaited
+     */
+    Begun end();
 }

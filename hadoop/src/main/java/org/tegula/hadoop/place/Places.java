@@ -4,7 +4,9 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -108,6 +110,19 @@ public final class Places implements Closeable {
      */
     public int count() {
         return places.size();
+    }
+
+    /**
+     * What the JVMs of places have in memory.
+     *
+     * @return their states by their names; empty if all places are in this JVM
+     */
+    public Map<String, PlaceState> states() {
+        Map<String, PlaceState> all = new LinkedHashMap<>();
+        if (hub != null) {
+            hub.places().forEach(each -> all.put(each.name(), each.state()));
+        }
+        return all;
     }
 
     /**

@@ -57,10 +57,7 @@ final class RemoteAttempt implements AttemptHandle {
                     stop();
                 }
             } catch (ExecutionException e) {
-                if (e.getCause() instanceof RemoteFault fault) {
-                    throw fault;
-                }
-                throw part.loss(e.getCause());
+                throw part.fault(e);
             }
         }
     }

@@ -28,6 +28,11 @@ final class RemoteFault extends Exception {
         return new RemoteFault(Text.readString(in), Text.readString(in));
     }
 
+    /** The same, with the name of the place after its stack. */
+    RemoteFault at(String place) {
+        return new RemoteFault(text, stack + (stack.endsWith("\n") ? "" : "\n") + "\tat " + place + "\n");
+    }
+
     @Override
     public String toString() {
         return text;

@@ -32,6 +32,7 @@ final class RemotePlace implements Place, PairCache.Listener {
     private String data = "";
     private String refused;
     private String folder = "";
+    private volatile PlaceState state = PlaceState.UNKNOWN;
 
     RemotePlace(int number, PlaceHub hub) {
         this.number = number;
@@ -68,6 +69,7 @@ final class RemotePlace implements Place, PairCache.Listener {
             loss = new PlaceLost(name(), why);
             calls = null;
             data = "";
+            state = PlaceState.UNKNOWN;
         }
         LOG.warn("{}", loss.getMessage());
         hub.cache().lostElsewhere(number * hub.slotsPerPlace(), (number + 1) * hub.slotsPerPlace());
@@ -79,6 +81,10 @@ final class RemotePlace implements Place, PairCache.Listener {
     /** The name of the folders in which the present process of the place spills. */
     synchronized String folder() {
         return folder;
+    }
+
+    PlaceState state() {
+        return state;
     }
 
     int number() {
@@ -106,14 +112,16 @@ final class RemotePlace implements Place, PairCache.Listener {
         return calls;
     }
 
-    JobSpec spec(PlacedJob job) throws PlaceLost, InterruptedException {
+    JobSpec spec(PlacedJob job) throws IOException, InterruptedException {
         return new JobSpec(
                 job.id().toString(),
                 job.folder().path(),
                 job.user().getShortUserName(),
                 job.resources().bufferBytes(),
                 hub.dataOfAll(),
-                job.resources().conf());
+                SentSettings.of(hub.settings(), job.resources().conf()),
+                job.resources().conf().getCredentials(),
+                job.resources().splits().contents(job.resources().conf()));
     }
 
     void begun(RemotePlaceJob job) throws PlaceLost {
@@ -137,6 +145,7 @@ final class RemotePlace implements Place, PairCache.Listener {
         if (op != Op.REPORT) {
             throw new IOException("The driver is not asked for " + op);
         }
+        state = PlaceState.read(in);
         for (int left = in.readInt(); left > 0; left--) {
             String attempt = in.readUTF();
             AttemptFacts facts = AttemptFacts.read(in);

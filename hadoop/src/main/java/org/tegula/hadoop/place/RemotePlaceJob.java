@@ -91,14 +91,16 @@ final class RemotePlaceJob implements PlaceJob {
         try {
             return to.send(op, body).get();
         } catch (ExecutionException e) {
-            if (e.getCause() instanceof RemoteFault fault) {
-                throw fault;
-            }
-            throw loss(e.getCause());
+            throw fault(e);
         }
     }
 
-    PlaceLost loss(Throwable why) {
+    /** What a call of the place has failed with: what was thrown there, or the loss of the place. */
+    Exception fault(ExecutionException failed) {
+        return failed.getCause() instanceof RemoteFault fault ? fault.at(place.name()) : loss(failed.getCause());
+    }
+
+    private PlaceLost loss(Throwable why) {
         return new PlaceLost(place.name(), why.getMessage());
     }
 
@@ -156,25 +158,26 @@ final class RemotePlaceJob implements PlaceJob {
 
     /** What a lost place has not kept is read from its files again. */
     @Override
-    public void keepWritten() throws InterruptedException {
+    public Begun keepWritten() {
         Calls now = begun();
         if (now == null) {
-            return;
+            return Begun.DONE;
         }
-        try {
-            List<String> all = new ArrayList<>(accepted);
-            takeNews(call(now, Op.KEEP, out -> {
-                out.writeUTF(job.id().toString());
-                out.writeInt(all.size());
-                for (String each : all) {
-                    out.writeUTF(each);
-                }
-            }));
-        } catch (InterruptedException e) {
-            throw e;
-        } catch (Exception e) {
-            LOG.warn("{}: {} keeps none of its outputs in memory", job.id(), place.name(), e);
-        }
+        List<String> all = new ArrayList<>(accepted);
+        CompletableFuture<DataInput> answer = now.send(Op.KEEP, out -> {
+            out.writeUTF(job.id().toString());
+            out.writeInt(all.size());
+            for (String each : all) {
+                out.writeUTF(each);
+            }
+        });
+        return () -> {
+            try {
+                takeNews(answer.get());
+            } catch (ExecutionException | IOException e) {
+                LOG.warn("{}: {} keeps none of its outputs in memory", job.id(), place.name(), e);
+            }
+        };
     }
 
     /** Tells the job, if a task of it has begun at the place. */
@@ -192,22 +195,24 @@ final class RemotePlaceJob implements PlaceJob {
     }
 
     @Override
-    public void close() {
+    public Begun end() {
         Calls now = begun();
         if (now == null) {
-            return;
+            return Begun.DONE;
         }
         place.ended(this);
         if (isLost) {
             deleteSpills();
-            return;
+            return Begun.DONE;
         }
-        try {
-            now.send(Op.END, out -> out.writeUTF(job.id().toString())).get(END_SECONDS, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } catch (ExecutionException | TimeoutException e) {
-            LOG.debug("{} does not say that {} has ended there", place.name(), job.id(), e);
-        }
+        CompletableFuture<DataInput> answer =
+                now.send(Op.END, out -> out.writeUTF(job.id().toString()));
+        return () -> {
+            try {
+                answer.get(END_SECONDS, TimeUnit.SECONDS);
+            } catch (ExecutionException | TimeoutException e) {
+                LOG.debug("{} does not say that {} has ended there", place.name(), job.id(), e);
+            }
+        };
     }
 }

@@ -19,6 +19,7 @@ import org.tegula.hadoop.engine.Engine;
 import org.tegula.hadoop.files.CachedFileSystem;
 import org.tegula.hadoop.files.HeldFileSystem;
 import org.tegula.hadoop.job.Job;
+import org.tegula.hadoop.place.PlaceState;
 
 /** The text of the server's page, as HTML without scripts. Names from programs are escaped. */
 final class PageText {
@@ -89,7 +90,9 @@ final class PageText {
                 "Cache",
                 size(cache.usedBytes()) + " of " + size(cache.limitBytes()) + ", " + cache.hits() + " hits, "
                         + cache.misses() + " misses"));
-        body.append("</table><h2>Jobs</h2><table>")
+        body.append("</table>")
+                .append(places())
+                .append("<h2>Jobs</h2><table>")
                 .append(row("th", "Job", "State", "User", "Begun", "Ended", "Maps", "Reduces", "Name"));
         List<Job> jobs = engine.jobs();
         Collections.reverse(jobs);
@@ -117,6 +120,24 @@ final class PageText {
         held.putAll(CachedFileSystem.sizes());
         held.forEach((name, bytes) -> body.append(row("td", size(bytes), name)));
         return page("Tegula's server for Hadoop jobs", body.append("</table>").toString());
+    }
+
+    /** The JVMs of places; empty if this JVM is the only one. */
+    private String places() {
+        Map<String, PlaceState> states = engine.places().states();
+        if (states.isEmpty()) {
+            return "";
+        }
+        StringBuilder body = new StringBuilder("<h2>Places</h2><table>");
+        body.append(row("th", "Place", "Heap in use", "Cache", "Hits", "Misses"));
+        states.forEach((name, state) -> body.append(row(
+                "td",
+                name,
+                size(state.heapBytes()) + " of " + size(state.heapLimitBytes()),
+                size(state.cachedBytes()) + " of " + size(state.cacheLimitBytes()),
+                state.hits(),
+                state.misses())));
+        return body.append("</table>").toString();
     }
 
     /** One job: its stages, its tasks, its counters. */

@@ -32,11 +32,22 @@ public final class SplitFile {
         this.file = file;
     }
 
+    /**
+     * A file whose contents are known.
+     *
+     * @param file where it is
+     * @param all of its bytes; null if they are still to be read
+     */
+    public SplitFile(Path file, byte[] all) {
+        this.file = file;
+        this.all = all;
+    }
+
     /** The file from a place on, and how far it was read. */
     private record Source(DataInputStream in, LongSupplier position) {}
 
     private Source open(long from, Configuration conf) throws IOException {
-        byte[] bytes = readIfSmall(conf);
+        byte[] bytes = contents(conf);
         if (bytes != null) {
             DataInputBuffer in = new DataInputBuffer();
             in.reset(bytes, (int) from, bytes.length - (int) from);
@@ -55,7 +66,14 @@ public final class SplitFile {
         }
     }
 
-    private synchronized byte[] readIfSmall(Configuration conf) throws IOException {
+    /**
+     * The contents of the file, for JVMs that would read them again.
+     *
+     * @param conf of the job
+     * @return null if they are too many bytes to have in memory
+     * @throws IOException if they cannot be read
+     */
+    public synchronized byte[] contents(Configuration conf) throws IOException {
         if (all == null) {
             FileSystem files = file.getFileSystem(conf);
             long length = files.getFileStatus(file).getLen();

@@ -51,6 +51,14 @@ public final class MatrixVector extends Configured implements Tool {
             this.column = column;
         }
 
+        Place copy() {
+            return new Place(row, column);
+        }
+
+        int row() {
+            return row;
+        }
+
         @Override
         public void write(DataOutput out) throws IOException {
             out.writeInt(row);
@@ -130,6 +138,10 @@ public final class MatrixVector extends Configured implements Tool {
                 }
             }
             return vector(product);
+        }
+
+        double[] copyOfNumbers() {
+            return numbers.clone();
         }
 
         void addTo(double[] sum) {
@@ -257,12 +269,12 @@ public final class MatrixVector extends Configured implements Tool {
         return job;
     }
 
-    private void write(Path folder, int blocks, int partitions, boolean vector) throws IOException {
+    static void write(Configuration conf, Path folder, int blocks, int partitions, boolean vector) throws IOException {
         Random random = new Random(2);
         for (int partition = 0; partition < partitions; partition++) {
             Path file = new Path(folder, String.format("part-r-%05d", partition));
             try (SequenceFile.Writer writer = SequenceFile.createWriter(
-                    getConf(),
+                    conf,
                     SequenceFile.Writer.file(file),
                     SequenceFile.Writer.keyClass(Place.class),
                     SequenceFile.Writer.valueClass(Block.class),
@@ -289,8 +301,8 @@ public final class MatrixVector extends Configured implements Tool {
         getConf().setLong("mapreduce.input.fileinputformat.split.minsize", Long.MAX_VALUE);
         Path matrix = new Path(folder, "matrix");
         Path vector = new Path(folder, "vector");
-        write(matrix, blocks, partitions, false);
-        write(vector, blocks, partitions, true);
+        write(getConf(), matrix, blocks, partitions, false);
+        write(getConf(), vector, blocks, partitions, true);
         for (int iteration = 0; iteration < iterations; iteration++) {
             Path products = new Path(folder, "temp-products" + iteration);
             Path next = new Path(folder, iteration < iterations - 1 ? "temp-vector" + iteration : "out");

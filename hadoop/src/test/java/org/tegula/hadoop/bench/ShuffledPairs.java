@@ -76,7 +76,7 @@ public final class ShuffledPairs extends Configured implements Tool {
         }
     }
 
-    private static void write(Configuration conf, Path folder, int pairs, int partitions) throws IOException {
+    static void write(Configuration conf, Path folder, int pairs, int partitions) throws IOException {
         Random random = new Random(1);
         byte[] bytes = new byte[VALUE_BYTES];
         for (int partition = 0; partition < partitions; partition++) {

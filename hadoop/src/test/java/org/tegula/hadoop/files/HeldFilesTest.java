@@ -11,9 +11,15 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
@@ -286,5 +292,45 @@ class HeldFilesTest {
                 found.put(name, read(system, each.getPath()));
             }
         }
+    }
+
+    /** Makes a call that a file which is gone may fail. */
+    private static boolean succeeds(Callable<Boolean> call) throws Exception {
+        try {
+            return call.call();
+        } catch (FileNotFoundException e) {
+            return false;
+        }
+    }
+
+    @Test
+    void onlyOneOfManyClientsMovesOrDeletesAFile() throws Exception {
+        ExecutorService clients = Executors.newFixedThreadPool(3);
+        FileSystem raw = files.getRawFileSystem();
+        for (String folder : List.of("from", "one", "other")) {
+            raw.mkdirs(new Path(root, folder));
+        }
+        for (int i = 0; i < 200; i++) {
+            Path file = new Path(root, "from/" + i);
+            Path one = new Path(root, "one/" + i);
+            Path other = new Path(root, "other/" + i);
+            write(raw, file, "text " + i);
+            List<Future<Boolean>> calls = clients.invokeAll(List.of(
+                    () -> succeeds(() -> raw.rename(file, one)),
+                    () -> succeeds(() -> raw.rename(file, other)),
+                    () -> succeeds(() -> raw.delete(file, false))));
+            List<Boolean> done = new ArrayList<>();
+            for (Future<Boolean> call : calls) {
+                done.add(call.get());
+            }
+            assertEquals(1, done.stream().filter(each -> each).count(), () -> done.toString());
+            assertFalse(raw.exists(file));
+            assertEquals(done.get(0), raw.exists(one));
+            assertEquals(done.get(1), raw.exists(other));
+            if (!done.get(2)) {
+                assertEquals("text " + i, read(raw, done.get(0) ? one : other));
+            }
+        }
+        clients.shutdown();
     }
 }

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
@@ -40,10 +41,7 @@ import org.tegula.hadoop.Trees;
 import org.tegula.hadoop.api.CacheCounter;
 import org.tegula.hadoop.api.ImmutableOutput;
 import org.tegula.hadoop.api.PlaceCounter;
-import org.tegula.hadoop.cache.PairCache;
-import org.tegula.hadoop.engine.Engine;
 import org.tegula.hadoop.files.CachedLocalFileSystem;
-import org.tegula.hadoop.place.Places;
 
 /** A server whose tasks run in JVMs of their own gives what one JVM gives, and outlives them. */
 @Timeout(120)
@@ -53,8 +51,11 @@ class JvmPlacesTest {
     @TempDir
     private static Path shared;
 
-    private static Places places;
-    private static EngineServer server;
+    private static PlaceServer server;
+    /** Some texts, and what the local runner makes of them with three reduces. */
+    private static Path texts;
+
+    private static Job right;
 
     @TempDir
     Path folder;
@@ -62,26 +63,35 @@ class JvmPlacesTest {
     private Configuration conf;
 
     @BeforeAll
-    static void serve() throws IOException {
-        Configuration site = Engines.TEGULA.conf(shared.resolve("server"));
-        site.set(Settings.SERVER_TOKEN_FILE, shared.resolve("token").toString());
-        site.set(Settings.PLACES, "jvm:" + PLACES);
-        places = Places.of(site, 2 * PLACES);
-        server = new EngineServer(new Engine(places, 64 << 20, PairCache.shared(site), 20), site, "127.0.0.1", 0);
+    static void serve() throws Exception {
+        server = new PlaceServer(shared, PLACES, Map.of());
+        texts = Files.createDirectories(shared.resolve("texts"));
+        for (String name : List.of("words.md", "sort.md", "input.md")) {
+            Files.copy(Trees.documentation().resolve(name), texts.resolve(name));
+        }
+        right = counting(Engines.LOCAL.conf(shared), shared.resolve("right"));
+        assertTrue(right.waitForCompletion(false));
     }
 
     @AfterAll
     static void close() throws IOException {
         server.close();
-        places.close();
         FileSystem.closeAll();
     }
 
     @BeforeEach
     void configure() {
-        conf = Engines.TEGULA.conf(folder.resolve("client"));
-        conf.set(Settings.SERVER_TOKEN_FILE, shared.resolve("token").toString());
-        conf.set(Settings.SERVER_ADDRESS, "127.0.0.1:" + server.address().getPort());
+        conf = server.conf(folder.resolve("client"));
+    }
+
+    private static Job counting(Configuration conf, Path out) throws IOException {
+        Job job = Jobs.wordCount(conf, texts, out);
+        job.setNumReduceTasks(3);
+        return job;
+    }
+
+    private static void assertIsRight(Path out) throws IOException {
+        assertEquals(Trees.read(shared.resolve("right")), Trees.read(out));
     }
 
     private static long counter(Job job, Enum<?> name) throws IOException {
@@ -91,13 +101,9 @@ class JvmPlacesTest {
 
     @Test
     void writesWhatTheLocalRunnerWrites() throws Exception {
-        Job right = Jobs.wordCount(Engines.LOCAL.conf(folder), Trees.documentation(), folder.resolve("right"));
-        Job ours = Jobs.wordCount(conf, Trees.documentation(), folder.resolve("ours"));
-        for (Job each : List.of(right, ours)) {
-            each.setNumReduceTasks(5);
-            assertTrue(each.waitForCompletion(false));
-        }
-        assertEquals(Trees.read(folder.resolve("right")), Trees.read(folder.resolve("ours")));
+        Job ours = counting(conf, folder.resolve("ours"));
+        assertTrue(ours.waitForCompletion(false));
+        assertIsRight(folder.resolve("ours"));
         for (TaskCounter each :
                 List.of(TaskCounter.MAP_INPUT_RECORDS, TaskCounter.MAP_OUTPUT_BYTES, TaskCounter.REDUCE_INPUT_GROUPS)) {
             assertEquals(counter(right, each), counter(ours, each), each.name());
@@ -149,33 +155,38 @@ class JvmPlacesTest {
     }
 
     private Path write(int pairs, int bytes) throws IOException {
-        Path file = folder.resolve("in/pairs");
-        try (SequenceFile.Writer writer = SequenceFile.createWriter(
-                new Configuration(),
-                SequenceFile.Writer.file(new org.apache.hadoop.fs.Path(file.toUri())),
-                SequenceFile.Writer.keyClass(IntWritable.class),
-                SequenceFile.Writer.valueClass(BytesWritable.class))) {
-            for (int i = 0; i < pairs; i++) {
-                byte[] value = new byte[bytes];
-                value[0] = (byte) i;
-                writer.append(new IntWritable(i), new BytesWritable(value));
+        return write(pairs, bytes, 1);
+    }
+
+    /** A file for each partition, as another engine would have made it. */
+    private Path write(int pairs, int bytes, int partitions) throws IOException {
+        for (int partition = 0; partition < partitions; partition++) {
+            Path file = folder.resolve("in/part-r-0000" + partition);
+            try (SequenceFile.Writer writer = SequenceFile.createWriter(
+                    new Configuration(),
+                    SequenceFile.Writer.file(new org.apache.hadoop.fs.Path(file.toUri())),
+                    SequenceFile.Writer.keyClass(IntWritable.class),
+                    SequenceFile.Writer.valueClass(BytesWritable.class))) {
+                for (int i = partition; i < pairs; i += partitions) {
+                    byte[] value = new byte[bytes];
+                    value[0] = (byte) i;
+                    writer.append(new IntWritable(i), new BytesWritable(value));
+                }
             }
         }
         return folder.resolve("in");
     }
 
     @Test
-    void noPairLeavesItsPlaceAfterTheFirstJob() throws Exception {
-        Path in = write(200, 2000);
+    void noPairLeavesItsPlaceInASequenceOfJobs() throws Exception {
+        Path in = write(200, 2000, 2 * PLACES);
         for (int round = 0; round < 3; round++) {
             Path out = folder.resolve("out" + round);
             Job job = pairs(Same.class, in, out, 2 * PLACES);
             assertTrue(job.waitForCompletion(false));
-            if (round > 0) {
-                assertEquals(2 * PLACES, counter(job, CacheCounter.SPLITS_FOUND));
-                assertEquals(0, counter(job, PlaceCounter.PAIRS_MOVED));
-                assertEquals(200, counter(job, PlaceCounter.PAIRS_STAYED));
-            }
+            assertEquals(round == 0 ? 0 : 2 * PLACES, counter(job, CacheCounter.SPLITS_FOUND));
+            assertEquals(0, counter(job, PlaceCounter.PAIRS_MOVED));
+            assertEquals(200, counter(job, PlaceCounter.PAIRS_STAYED));
             in = out;
         }
     }
@@ -278,8 +289,7 @@ class JvmPlacesTest {
     }
 
     private Job halting(boolean inMap, String out) throws IOException {
-        Job job = Jobs.wordCount(conf, Trees.documentation(), folder.resolve(out));
-        job.setNumReduceTasks(3);
+        Job job = counting(conf, folder.resolve(out));
         if (inMap) {
             job.setMapperClass(HaltsInAMap.class);
         } else {
@@ -295,19 +305,15 @@ class JvmPlacesTest {
         String why = lost.getStatus().getFailureInfo();
         assertTrue(why.matches("Place [01] \\(process \\d+\\) was lost: its connection ended"), why);
         assertFalse(Files.exists(folder.resolve("lost/_temporary")));
-        Job next = Jobs.wordCount(conf, Trees.documentation(), folder.resolve("next"));
-        assertTrue(next.waitForCompletion(false));
+        assertTrue(counting(conf, folder.resolve("next")).waitForCompletion(false));
     }
 
     @Test
     void aJobRunsAgainIfItWantsTo() throws Exception {
-        Job right = Jobs.wordCount(Engines.LOCAL.conf(folder), Trees.documentation(), folder.resolve("right"));
-        right.setNumReduceTasks(3);
-        assertTrue(right.waitForCompletion(false));
         Job job = halting(false, "ours");
         job.getConfiguration().setInt(Settings.PLACES_RERUNS, 1);
         assertTrue(job.waitForCompletion(false));
-        assertEquals(Trees.read(folder.resolve("right")), Trees.read(folder.resolve("ours")));
+        assertIsRight(folder.resolve("ours"));
     }
 
     /** With {@code -Dplaces.kills=100}: processes of places are killed at random moments, and the bytes are right. */
@@ -315,27 +321,20 @@ class JvmPlacesTest {
     @EnabledIfSystemProperty(named = "places.kills", matches = "[0-9]+")
     @Timeout(3600)
     void jobsOutliveKilledPlaces() throws Exception {
-        Job right = Jobs.wordCount(Engines.LOCAL.conf(folder), Trees.documentation(), folder.resolve("right"));
-        right.setNumReduceTasks(3);
-        assertTrue(right.waitForCompletion(false));
         Random random = new Random(1);
         for (int kill = Integer.getInteger("places.kills"); kill > 0; kill--) {
             Path out = folder.resolve("out" + kill);
-            Job job = Jobs.wordCount(conf, Trees.documentation(), out);
-            job.setNumReduceTasks(3);
+            Job job = counting(conf, out);
             boolean again = random.nextBoolean();
             job.getConfiguration().setInt(Settings.PLACES_RERUNS, again ? 3 : 0);
             job.submit();
             Thread.sleep(random.nextInt(1500));
-            List<ProcessHandle> alive = ProcessHandle.current()
-                    .children()
-                    .filter(each -> each.info().commandLine().orElse("").contains("PlaceMain"))
-                    .toList();
+            List<ProcessHandle> alive = PlaceServer.processes();
             if (!alive.isEmpty()) {
                 alive.get(random.nextInt(alive.size())).destroyForcibly();
             }
             if (job.waitForCompletion(false)) {
-                assertEquals(Trees.read(folder.resolve("right")), Trees.read(out));
+                assertIsRight(out);
             } else {
                 String why = job.getStatus().getFailureInfo();
                 assertTrue(!again && why.startsWith("Place "), why);
