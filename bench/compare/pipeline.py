@@ -91,9 +91,7 @@ def report(measured: list[Measured], idle: list[float]) -> str:
 
 def main() -> int:
     parser = arguments("Measure what the pipeline saves.", "pipeline.json")
-    parser.add_argument(
-        "--text", default="source256.txt", help="a text of the corpus"
-    )
+    parser.add_argument("--text", default="source256.txt", help="a text of the corpus")
     options = parser.parse_args()
     ours.existing(options.tegula)
     with tempfile.TemporaryDirectory() as folder:

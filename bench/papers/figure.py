@@ -52,4 +52,8 @@ class Paper:
     def id_of(self, figure: Figure) -> str:
         """Returns what `FIGURES=` selects the figure by, such as `ostrich-13`."""
         words = figure.number.split()
-        return f"{self.name}-{words[-1].lower()}" if words[0] == "figure" else f"{self.name}-{'-'.join(words).lower()}"
+        return (
+            f"{self.name}-{words[-1].lower()}"
+            if words[0] == "figure"
+            else f"{self.name}-{'-'.join(words).lower()}"
+        )

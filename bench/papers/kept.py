@@ -39,14 +39,36 @@ RESULTS = {
     "stable": Result("bench/results/papers_stable.json", measurement="stable"),
     "appended": Result("bench/results/papers_appended.json", measurement="appended"),
     "edited": Result("bench/results/papers_edited.json", measurement="edited"),
-    "utilisation": Result("bench/results/papers_utilisation.json", measurement="utilisation"),
-    "pipeline": Result("bench/results/pipeline.json", "bench-pipeline", variables="PIPELINE_TEXT=zipf.txt"),
-    "show": Result("bench/results/show.json", "bench-show", variables="SHOW_TEXT=zipf.txt SHOW_BYTES=2e9"),
-    "word_count": Result("bench/results/word_count_compare.json", "bench-compare", ("letters.txt", "source256.txt")),
+    "utilisation": Result(
+        "bench/results/papers_utilisation.json", measurement="utilisation"
+    ),
+    "pipeline": Result(
+        "bench/results/pipeline.json",
+        "bench-pipeline",
+        variables="PIPELINE_TEXT=zipf.txt",
+    ),
+    "show": Result(
+        "bench/results/show.json",
+        "bench-show",
+        variables="SHOW_TEXT=zipf.txt SHOW_BYTES=2e9",
+    ),
+    "word_count": Result(
+        "bench/results/word_count_compare.json",
+        "bench-compare",
+        ("letters.txt", "source256.txt"),
+    ),
     "containers": Result("bench/results/containers.json", "bench-containers"),
-    "index": Result("bench/results/index_compare.json", "bench-index", ("source100.txt", "letters100.txt")),
+    "index": Result(
+        "bench/results/index_compare.json",
+        "bench-index",
+        ("source100.txt", "letters100.txt"),
+    ),
     "numbers": Result("bench/results/number_jobs.json", "bench-numbers"),
-    "ingest": Result("bench/results/ingest.json", "bench-ingest", variables="INGEST_TEXT=zipf100.txt INGEST_COLD=zipf.txt"),
+    "ingest": Result(
+        "bench/results/ingest.json",
+        "bench-ingest",
+        variables="INGEST_TEXT=zipf100.txt INGEST_COLD=zipf.txt",
+    ),
     "remote": Result("bench/results/remote.json", "bench-remote", ("source256.txt",)),
     "nodes": Result("bench/results/nodes.json", "bench-nodes", ("letters.txt",)),
     "sequences": Result("hadoop/bench/results/sequences.json", "bench-hadoop"),
@@ -85,7 +107,14 @@ class Kept:
         return found
 
     def find(self, name: str, **of: object) -> dict | None:
-        return next((run for run in self.runs(name) if all(run.get(key) == value for key, value in of.items())), None)
+        return next(
+            (
+                run
+                for run in self.runs(name)
+                if all(run.get(key) == value for key, value in of.items())
+            ),
+            None,
+        )
 
     def tables(self, name: str) -> dict[str, list[list[str]]]:
         """Returns the tables of a page's simulated part, by the bold line before each ("" without one)."""
@@ -93,19 +122,25 @@ class Kept:
         _, _, rest = text.partition("<!-- simulat")
         part, found, _ = rest.partition("<!-- end")
         if not found:
-            raise Failed(f"{RESULTS[name].path}: no part between the marks of a simulation")
+            raise Failed(
+                f"{RESULTS[name].path}: no part between the marks of a simulation"
+            )
         tables: dict[str, list[list[str]]] = {}
         title = ""
         for line in part.splitlines():
             if line.startswith("**"):
                 title = line.strip("* ")
             elif line.startswith("|") and not line.startswith("|---"):
-                tables.setdefault(title, []).append([cell.strip() for cell in line.strip("|").split("|")])
+                tables.setdefault(title, []).append(
+                    [cell.strip() for cell in line.strip("|").split("|")]
+                )
         return tables
 
 
 def cpu_s(run: dict) -> float:
-    return median(sample["cpu_user_s"] + sample["cpu_system_s"] for sample in run["samples"])
+    return median(
+        sample["cpu_user_s"] + sample["cpu_system_s"] for sample in run["samples"]
+    )
 
 
 def wall_s(run: dict) -> float:
@@ -118,7 +153,14 @@ def peak_mb(run: dict) -> float:
 
 def age(commit: str) -> int | None:
     """Returns the number of commits since this one, or None where it is not in the history."""
-    argv = ["git", "-C", str(ROOT), "rev-list", "--count", f"{commit.removesuffix('-dirty')}..HEAD"]
+    argv = [
+        "git",
+        "-C",
+        str(ROOT),
+        "rev-list",
+        "--count",
+        f"{commit.removesuffix('-dirty')}..HEAD",
+    ]
     done = subprocess.run(argv, capture_output=True, text=True)
     return int(done.stdout) if done.returncode == 0 else None
 
@@ -147,11 +189,19 @@ def told(name: str) -> str:
     result = RESULTS[name]
     link = f"[`{result.path}`](../{result.path})"
     if result.is_exact:
-        return f"{link}, from `bench/results/split_costs.txt`" if result.target else link
+        return (
+            f"{link}, from `bench/results/split_costs.txt`" if result.target else link
+        )
     raw = json.loads((ROOT / result.path).read_text())
     commit, machine = raw["commit"].removesuffix("-dirty"), raw["machine"]
     commits = age(commit)
     where = "not in this history" if commits is None else f"{commits} commits ago"
     old = f"; **older than {COMMITS_MOST} commits**" if is_old(name) else ""
     load = machine["load_average"][0]
-    return f"{link}: {raw['date'][:10]}, commit {commit[:10]} ({where}), {machine['cpu']}, {machine['cores']} cores, load {load:.1f}{old}"
+    # Other programs then had a part of the processors.
+    busy = (
+        "; **on a busy machine, so only ratios of processor time say something**"
+        if load > machine["cores"] + 0.5
+        else ""
+    )
+    return f"{link}: {raw['date'][:10]}, commit {commit[:10]} ({where}), {machine['cpu']}, {machine['cores']} cores, load {load:.1f}{busy}{old}"

@@ -35,7 +35,11 @@ RUNS_ELSE = 3
 
 def wanted(only: list[str]) -> list[tuple[Paper, Figure]]:
     """The figures whose results are measured."""
-    figures = {paper.id_of(figure): (paper, figure) for paper in PAPERS for figure in paper.figures}
+    figures = {
+        paper.id_of(figure): (paper, figure)
+        for paper in PAPERS
+        for figure in paper.figures
+    }
     unknown = [name for name in only if name not in figures]
     if unknown:
         raise Failed(f"no figure {unknown[0]}; there are {', '.join(figures)}")
@@ -71,15 +75,36 @@ def measure(names: list[str], options: argparse.Namespace) -> None:
             continue
         start = time.monotonic()
         if result.measurement:
-            argv = [sys.executable, str(Path(__file__).with_name("taken.py")), result.measurement]
-            argv += ["--corpus", str(options.corpus), "--tegula", str(options.tegula), "--runs", str(RUNS_ELSE)]
+            argv = [
+                sys.executable,
+                str(Path(__file__).with_name("taken.py")),
+                result.measurement,
+            ]
+            argv += [
+                "--corpus",
+                str(options.corpus),
+                "--tegula",
+                str(options.tegula),
+                "--runs",
+                str(RUNS_ELSE),
+            ]
             argv += ["--phoenix", str(options.phoenix)] if options.phoenix else []
         else:
             runs = RUNS.get(result.target, RUNS_ELSE)
-            argv = ["make", "-C", str(ROOT), result.target, f"RUNS={runs}", f"CORPUS={options.corpus}", *result.variables.split()]
+            argv = [
+                "make",
+                "-C",
+                str(ROOT),
+                result.target,
+                f"RUNS={runs}",
+                f"CORPUS={options.corpus}",
+                *result.variables.split(),
+            ]
         code = subprocess.run(argv, stdout=subprocess.DEVNULL).returncode
         # A benchmark that misses a target of its own has measured all the same.
-        say(f"{name}: {time.monotonic() - start:.0f} s{'' if code == 0 else f', exit code {code}'}")
+        say(
+            f"{name}: {time.monotonic() - start:.0f} s{'' if code == 0 else f', exit code {code}'}"
+        )
 
 
 def say(text: str) -> None:
@@ -89,11 +114,21 @@ def say(text: str) -> None:
 def section(paper: Paper, figure: Figure, kept: Kept, plots: Path) -> list[str]:
     """The part of the page on one figure; its plot is written beside."""
     name = paper.id_of(figure)
-    lines = [f"### {figure.number[0].upper()}{figure.number[1:]}: {figure.title}", "", f"Printed: {figure.printed}.", ""]
+    lines = [
+        f"### {figure.number[0].upper()}{figure.number[1:]}: {figure.title}",
+        "",
+        f"Printed: {figure.printed}.",
+        "",
+    ]
     made, why = made_of(figure, kept)
     if made is None:
         return [*lines, f"**Cannot be made here:** {why}.", ""]
-    lines += [f"**{figure.kind.capitalize()}.** {made.sentence}", "", table(list(made.heads), made.rows), ""]
+    lines += [
+        f"**{figure.kind.capitalize()}.** {made.sentence}",
+        "",
+        table(list(made.heads), made.rows),
+        "",
+    ]
     if made.plot is not None:
         (plots / f"{name}.svg").write_text(drawn(made.plot))
         lines += [f"![{made.plot.title}]({PLOTS}/{name}.svg)", ""]
@@ -129,22 +164,44 @@ def page(kept: Kept, docs: Path) -> str:
         "",
     ]
     for paper in PAPERS:
-        lines += [f"## {paper.title}", "", f"The authors' machine: {paper.machine}.", ""]
+        lines += [
+            f"## {paper.title}",
+            "",
+            f"The authors' machine: {paper.machine}.",
+            "",
+        ]
         for figure in paper.figures:
             lines += section(paper, figure, kept, plots)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Make the figures of the five papers again.")
-    parser.add_argument("--corpus", type=Path, required=True, help="folder of the inputs")
+    parser = argparse.ArgumentParser(
+        description="Make the figures of the five papers again."
+    )
+    parser.add_argument(
+        "--corpus", type=Path, required=True, help="folder of the inputs"
+    )
     parser.add_argument("--tegula", type=Path, required=True, help="tegula's binary")
-    parser.add_argument("--phoenix", type=Path, help="the word count of Phoenix++, if it is built")
-    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder of the page")
-    parser.add_argument("--only", nargs="*", default=[], metavar="FIGURE", help="measure what these need, always")
+    parser.add_argument(
+        "--phoenix", type=Path, help="the word count of Phoenix++, if it is built"
+    )
+    parser.add_argument(
+        "--docs", type=Path, default=ROOT / "docs", help="folder of the page"
+    )
+    parser.add_argument(
+        "--only",
+        nargs="*",
+        default=[],
+        metavar="FIGURE",
+        help="measure what these need, always",
+    )
     parser.add_argument("--kept", action="store_true", help="measure nothing")
     options = parser.parse_args()
-    options.corpus, options.tegula = options.corpus.absolute(), options.tegula.absolute()
+    options.corpus, options.tegula = (
+        options.corpus.absolute(),
+        options.tegula.absolute(),
+    )
     figures = wanted(options.only)
     needs = list(dict.fromkeys(need for _, figure in figures for need in figure.needs))
     if not options.kept:

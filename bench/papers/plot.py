@@ -139,7 +139,7 @@ def lines_of(plot: Lines) -> Iterator[str]:
     last = -math.inf
     for value in x_ticks:
         x = at.x(value)
-        if value > max(xs) or x - last < 34:
+        if not min(xs) <= value <= max(xs) or x - last < 34:
             continue
         last = x
         yield f'<path d="M{x:.1f} {bottom}v4" stroke="{TEXT}"/>'

@@ -45,12 +45,11 @@ JOBS = {
     "log statistics": ("logins.txt", ("logstats",)),
     "inverted index": ("zipf.txt", ("index", "--word", "@")),
 }
-# How often the input is given, for about 1, 2 and 4 GB.
-TIMES = {"zipf.txt": (2, 4, 8), "tera.bin": (1, 2, 4), "logins.txt": (1, 3, 5)}
+GIGABYTES = (1, 2, 4)
 TILES = ("1M", "2M", "4M", "6M", "8M", "16M", "32M", "64M", "128M")
 # A 160th, a 16th and so on of a gigabyte, as in figure 22.
 SAVED_TILES = ("1M", "3M", "6M", "12M", "32M", "64M")
-EDITED_TILES = {10: "50M", 20: "25M", 50: "10M", 100: "5M", 500: "1M"}
+EDITED_TILES = (10, 20, 50, 100, 500)
 EDITS = 20
 CACHED_BYTES = 8_000_000
 # The first-level cache of the paper's machine, and a last-level one near to its L3 (a power of two is needed).
@@ -64,10 +63,14 @@ def path_of(options: argparse.Namespace, name: str) -> Path:
     return path
 
 
-def command_of(options: argparse.Namespace, job: str, times: int) -> tuple[Path, list[str]]:
-    """The first file of a job's input, and its command without flags of the run."""
+def command_of(
+    options: argparse.Namespace, job: str, gigabytes: int
+) -> tuple[Path, list[str]]:
+    """A file of a job's input, and its command without flags of the run: it is given as often as comes nearest to so
+    many gigabytes."""
     name, (command, *flags) = JOBS[job][0], JOBS[job][1]
     path = path_of(options, name)
+    times = max(1, round(gigabytes * options.scale * 1e9 / path.stat().st_size))
     flags = [ours.frequent_word(path) if flag == "@" else flag for flag in flags]
     return path, [str(options.tegula), command, *flags, *([str(path)] * times)]
 
@@ -81,7 +84,16 @@ def program(
     before: str = "",
 ) -> Program:
     stats = folder / f"{re.sub('[^a-z0-9]+', '-', name.lower())}.json"
-    more = ["-j", str(workers), "-o", str(folder / "answer"), "--stats-json", str(stats), "--progress", "off"]
+    more = [
+        "-j",
+        str(workers),
+        "-o",
+        str(folder / "answer"),
+        "--stats-json",
+        str(stats),
+        "--progress",
+        "off",
+    ]
     return Program(name, workers, path, (*argv, *more), stats=stats, before=before)
 
 
@@ -89,8 +101,8 @@ def jobs(options: argparse.Namespace, folder: Path) -> list[Measured]:
     """The four jobs: 1 GB with one worker and with two, and 2 and 4 GB."""
     programs = []
     for job in JOBS:
-        for times, gigabytes in zip(TIMES[JOBS[job][0]], (1, 2, 4), strict=True):
-            path, argv = command_of(options, job, times)
+        for gigabytes in GIGABYTES:
+            path, argv = command_of(options, job, gigabytes)
             for workers in (1, WORKERS) if gigabytes == 1 else (WORKERS,):
                 name = f"{job}, {gigabytes} GB, {workers}"
                 programs.append(program(name, path, argv, folder, workers))
@@ -104,8 +116,8 @@ def jobs(options: argparse.Namespace, folder: Path) -> list[Measured]:
 def tiles(options: argparse.Namespace, folder: Path) -> list[Measured]:
     """Word count with tiles of fixed sizes, over 1, 2 and 4 GB."""
     programs = []
-    for times, gigabytes in zip(TIMES["zipf.txt"], (1, 2, 4), strict=True):
-        path, argv = command_of(options, "word count", times)
+    for gigabytes in GIGABYTES:
+        path, argv = command_of(options, "word count", gigabytes)
         for tile in TILES:
             name = f"{gigabytes} GB, {tile}"
             programs.append(program(name, path, [*argv, "--tile", tile], folder))
@@ -114,15 +126,26 @@ def tiles(options: argparse.Namespace, folder: Path) -> list[Measured]:
 
 def saves(options: argparse.Namespace, folder: Path) -> list[Measured]:
     """Word count of 1 GB without a state, and saved after every tile, of several sizes."""
-    path, argv = command_of(options, "word count", TIMES["zipf.txt"][0])
+    path, argv = command_of(options, "word count", 1)
     state = folder / "state"
     programs = [program("no state", path, argv, folder)]
     for name, tile, every in (
         *((f"every tile of {tile}", tile, "1tiles") for tile in SAVED_TILES),
         ("every 10 tiles of 6M", "6M", "10tiles"),
     ):
-        flags = ["--state", str(state), "--job", "papers", "--tile", tile, "--save-every", every]
-        programs.append(program(name, path, [*argv, *flags], folder, before=f'rm -rf "{state}"'))
+        flags = [
+            "--state",
+            str(state),
+            "--job",
+            "papers",
+            "--tile",
+            tile,
+            "--save-every",
+            every,
+        ]
+        programs.append(
+            program(name, path, [*argv, *flags], folder, before=f'rm -rf "{state}"')
+        )
     return interleaved(programs, options.runs, same_figures())
 
 
@@ -141,7 +164,7 @@ def same_figures() -> Callable[[list[Measured]], None]:
 
 
 def edited(options: argparse.Namespace, folder: Path) -> list[Measured]:
-    """Word count of 500 MB, of which 20 random places change, by the number of tiles: plain, first, again."""
+    """Word count of a text of which 20 random places change, by the number of tiles: plain, first, again."""
     old = path_of(options, "zipf.txt")
     text, state, kept = folder / "text", folder / "state", folder / "kept"
     changed = folder / "changed"
@@ -152,18 +175,36 @@ def edited(options: argparse.Namespace, folder: Path) -> list[Measured]:
             file.seek(draw.randrange(changed.stat().st_size - 8))
             file.write(b" edited ")
     argv = [str(options.tegula), "wordcount", str(text)]
-    programs = [program("plain", old, argv, folder, before=f'ln -f "{changed}" "{text}"')]
-    for number, tile in EDITED_TILES.items():
-        flags = ["--state", str(state), "--job", "papers", "--tile", tile, "--incremental"]
+    programs = [
+        program("plain", old, argv, folder, before=f'ln -f "{changed}" "{text}"')
+    ]
+    for number in EDITED_TILES:
+        tile = str(-(-old.stat().st_size // number))
+        flags = [
+            "--state",
+            str(state),
+            "--job",
+            "papers",
+            "--tile",
+            tile,
+            "--incremental",
+        ]
         clean = f'rm -rf "{state}" && cp --reflink=auto "{old}" "{text}.new" && mv "{text}.new" "{text}"'
-        first = program(f"first, {number} tiles", old, [*argv, *flags], folder, before=clean)
+        first = program(
+            f"first, {number} tiles", old, [*argv, *flags], folder, before=clean
+        )
         made = " ".join(f"'{part}'" for part in first.argv)
         # The state as the first run left it is made once, and copied before each run.
         ready = (
             f'test -d "{kept}-{number}" || {{ {clean} && {made} && cp -r "{state}" "{kept}-{number}"; }}; '
             f'rm -rf "{state}" && cp -r "{kept}-{number}" "{state}" && cp "{changed}" "{text}.new" && mv "{text}.new" "{text}"'
         )
-        programs += [first, program(f"again, {number} tiles", old, [*argv, *flags], folder, before=ready)]
+        programs += [
+            first,
+            program(
+                f"again, {number} tiles", old, [*argv, *flags], folder, before=ready
+            ),
+        ]
     return interleaved(programs, options.runs)
 
 
@@ -183,7 +224,9 @@ def appended(options: argparse.Namespace, folder: Path) -> list[Measured]:
             with (folder / "log.new").open("rb") as new, log.open("wb") as file:
                 shutil.copyfileobj(new, file)
             programs = [program(f"anew, {tenth} tenths", log, argv, folder)]
-            programs.append(program(f"kept, {tenth} tenths", log, [*argv, *flags], folder))
+            programs.append(
+                program(f"kept, {tenth} tenths", log, [*argv, *flags], folder)
+            )
             for one in interleaved(programs, 1):
                 all_runs = found.setdefault(one.program.name, Measured(one.program))
                 all_runs.samples += one.samples
@@ -200,11 +243,17 @@ def blocks_of(path: Path) -> Iterator[bytes]:
 def timeline(options: argparse.Namespace, argv: list[str], folder: Path) -> dict:
     """Runs a command with a timeline, and returns it without the spans of threads."""
     trace = folder / "timeline.json"
-    sample((*argv, "--timeline", str(trace), "--progress", "off"), {}, subprocess.DEVNULL)
+    sample(
+        (*argv, "--timeline", str(trace), "--progress", "off"), {}, subprocess.DEVNULL
+    )
     whole = json.loads(trace.read_text())
     events = whole["traceEvents"]
     counters = {
-        name: [[event["ts"] / 1e6, event["args"]] for event in events if event["ph"] == "C" and event["name"] == name]
+        name: [
+            [event["ts"] / 1e6, event["args"]]
+            for event in events
+            if event["ph"] == "C" and event["name"] == name
+        ]
         for name in ("processors", "memory_bytes", "bytes_per_second")
     }
     stages = [
@@ -217,10 +266,18 @@ def timeline(options: argparse.Namespace, argv: list[str], folder: Path) -> dict
 
 def footprint(options: argparse.Namespace, folder: Path) -> list[dict[str, object]]:
     """The memory of a word count of 4 GB over time."""
-    path, argv = command_of(options, "word count", TIMES["zipf.txt"][2])
+    path, argv = command_of(options, "word count", 4)
     warm(path)
-    recorded = timeline(options, [*argv, "-j", str(WORKERS), "-o", str(folder / "answer")], folder)
-    return [{"job": "word count", "input_bytes": path.stat().st_size * TIMES["zipf.txt"][2], **recorded}]
+    recorded = timeline(
+        options, [*argv, "-j", str(WORKERS), "-o", str(folder / "answer")], folder
+    )
+    return [
+        {
+            "job": "word count",
+            "input_bytes": path.stat().st_size * argv.count(str(path)),
+            **recorded,
+        }
+    ]
 
 
 def utilisation(options: argparse.Namespace, folder: Path) -> list[dict[str, object]]:
@@ -240,7 +297,7 @@ def utilisation(options: argparse.Namespace, folder: Path) -> list[dict[str, obj
         rows.append(
             {
                 "job": job,
-                "input_bytes": path.stat().st_size,
+                "input_bytes": path.stat().st_size * argv.count(str(path)),
                 "read_first_s": read_s,
                 "after": after,
                 "overlapped": overlapped,
@@ -269,24 +326,52 @@ def caches(options: argparse.Namespace, folder: Path) -> list[dict[str, object]]
         head.write_bytes(part if name == "tera.bin" else part[: part.rindex(b"\n") + 1])
         argv = [str(head) if word == str(path) else word for word in argv]
         argv += ["-j", str(WORKERS), "-o", str(folder / "answer"), "--progress", "off"]
-        rows.append({"job": job, "program": "tegula", "input_bytes": head.stat().st_size, **counted(argv)})
+        rows.append(
+            {
+                "job": job,
+                "program": "tegula",
+                "input_bytes": head.stat().st_size,
+                **counted(argv),
+            }
+        )
         if options.phoenix and job == "word count":
             peer = counted([str(options.phoenix), str(head)])
-            rows.append({"job": job, "program": "Phoenix++", "input_bytes": head.stat().st_size, **peer})
+            rows.append(
+                {
+                    "job": job,
+                    "program": "Phoenix++",
+                    "input_bytes": head.stat().st_size,
+                    **peer,
+                }
+            )
     return rows
 
 
 def counted(argv: list[str]) -> dict[str, int]:
     """References to data and misses of a program in cachegrind's caches."""
-    tool = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null", *CACHES]
-    run = subprocess.run([*tool, *argv], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    tool = [
+        "valgrind",
+        "--tool=cachegrind",
+        "--cache-sim=yes",
+        "--cachegrind-out-file=/dev/null",
+        *CACHES,
+    ]
+    run = subprocess.run(
+        [*tool, *argv], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
     found = {
         name: re.search(rf"{label}:\s+([\d,]+)\s", run.stderr)
-        for name, label in (("references", r"D\s+refs"), ("d1_misses", r"D1\s+misses"), ("ll_misses", r"LLd misses"))
+        for name, label in (
+            ("references", r"D\s+refs"),
+            ("d1_misses", r"D1\s+misses"),
+            ("ll_misses", r"LLd misses"),
+        )
     }
     if run.returncode != 0 or not all(found.values()):
         raise Failed(f"{' '.join(argv)}, under valgrind: {run.stderr[-500:]}")
-    return {name: int(match[1].replace(",", "")) for name, match in found.items() if match}
+    return {
+        name: int(match[1].replace(",", "")) for name, match in found.items() if match
+    }
 
 
 def finals(options: argparse.Namespace, _: Path) -> list[dict[str, object]]:
@@ -294,24 +379,64 @@ def finals(options: argparse.Namespace, _: Path) -> list[dict[str, object]]:
     path = path_of(options, "zipf.txt")
     rows = []
     for name, form in stable.FORMS:
-        wanted = argparse.Namespace(tegula=options.tegula, paths=[path], words="whitespace")
+        wanted = argparse.Namespace(
+            tegula=options.tegula, paths=[path], words="whitespace"
+        )
         last = stable.last_show(wanted, form)
-        rows.append({"shows": name, "made": last["show"], "input_bytes": path.stat().st_size, "since": last["top_since"]})
+        rows.append(
+            {
+                "shows": name,
+                "made": last["show"],
+                "input_bytes": path.stat().st_size,
+                "since": last["top_since"],
+            }
+        )
     return rows
 
 
-PROGRAMS = {"jobs": jobs, "tiles": tiles, "saves": saves, "edited": edited, "appended": appended}
-ROWS = {"footprint": footprint, "utilisation": utilisation, "caches": caches, "stable": finals}
+PROGRAMS = {
+    "jobs": jobs,
+    "tiles": tiles,
+    "saves": saves,
+    "edited": edited,
+    "appended": appended,
+}
+ROWS = {
+    "footprint": footprint,
+    "utilisation": utilisation,
+    "caches": caches,
+    "stable": finals,
+}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Measure what figures of the papers need.")
-    parser.add_argument("--corpus", type=Path, required=True, help="folder of the inputs")
+    parser = argparse.ArgumentParser(
+        description="Measure what figures of the papers need."
+    )
+    parser.add_argument(
+        "--corpus", type=Path, required=True, help="folder of the inputs"
+    )
     parser.add_argument("--tegula", type=Path, required=True, help="tegula's binary")
-    parser.add_argument("--phoenix", type=Path, help="the word count of Phoenix++, if it is built")
+    parser.add_argument(
+        "--phoenix", type=Path, help="the word count of Phoenix++, if it is built"
+    )
     parser.add_argument("--runs", type=int, default=3, help="runs of each program (3)")
-    parser.add_argument("--out", type=Path, default=ROOT / "bench/results", help="folder of raw results")
-    parser.add_argument("names", nargs="+", choices=[*PROGRAMS, *ROWS], metavar="NAME", help="measurements")
+    parser.add_argument(
+        "--scale",
+        type=float,
+        default=1.0,
+        help="part of the bytes, to try all of it (1)",
+    )
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "bench/results", help="folder of raw results"
+    )
+    parser.add_argument(
+        "names",
+        nargs="+",
+        choices=[*PROGRAMS, *ROWS],
+        metavar="NAME",
+        help="measurements",
+    )
     options = parser.parse_args()
     ours.existing(options.tegula)
     for name in ("corpus", "tegula", "phoenix", "out"):
