@@ -27,8 +27,8 @@ use tegula::output::AtomicFile;
 #[cfg(feature = "state")]
 use tegula::state::StateReport;
 use tegula::{
-    Accelerator, BadRecord, Disk, Engine, Input, Job, Key, Options, Output, Progress, Result,
-    Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline, process_cpu,
+    Accelerator, BadRecord, Disk, Engine, Error, Input, Job, Key, Options, Output, Progress,
+    Result, Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline, process_cpu,
 };
 use tegula_apps::Runs;
 #[cfg(feature = "nodes")]
@@ -197,7 +197,7 @@ impl<'a> Run<'a> {
         let input = self.input(paths)?;
         let watched = self.watched_answer(answer);
         let answer_shown = watched.as_ref().unwrap_or(answer);
-        let write = |shows: &mut Shows, shown: &ShownAnswers<'_, J>| shows.write(shown, &fill);
+        let write = |shows: &mut Shows<'_>, shown: &ShownAnswers<'_, J>| shows.write(shown, &fill);
         let output = self.showing(job, input, answer_shown, write)?;
         self.write(|sink| {
             sink.pairs(&output, |key, value, out| {
@@ -211,7 +211,7 @@ impl<'a> Run<'a> {
     /// Returns the flags of an answer whose shows are made for `--events` alone, if it is to have such.
     fn watched_answer(&self, answer: &AnswerFlags) -> Option<AnswerFlags> {
         let is_small = self.flags.memory.is_some_and(|bytes| bytes < WATCHED_MEMORY_LEAST);
-        let is_watched = self.events.is_some() && answer.show.show.is_none();
+        let is_watched = self.events.is_some() && answer.show.when.show.is_none();
         (is_watched && !is_small && !self.flags.incremental).then(|| answer.watched(SHOWN_EVERY))
     }
 
@@ -291,7 +291,7 @@ impl<'a> Run<'a> {
     }
 
     /// Returns the engine that runs the jobs.
-    #[cfg(any(all(feature = "state", feature = "linreg"), feature = "streaming"))]
+    #[cfg(feature = "streaming")]
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
@@ -318,23 +318,44 @@ impl<'a> Run<'a> {
         job: &J,
         input: Input,
         answer: &AnswerFlags,
-        write: impl Fn(&mut Shows, &ShownAnswers<'_, J>) -> Result<()> + Sync,
+        write: impl Fn(&mut Shows<'_>, &ShownAnswers<'_, J>) -> Result<()> + Sync,
     ) -> Result<Output<J>> {
-        let options = answer.apply(self.options());
-        let Some(every) = answer.show.show.filter(|_| self.flags.look.is_none()) else {
+        let options = self.options();
+        self.showing_with(job, input, (answer, options), write)
+    }
+
+    /// As `showing`, with options that are not the flags'.
+    pub(crate) fn showing_with<J: Job>(
+        &mut self,
+        job: &J,
+        input: Input,
+        (answer, options): (&AnswerFlags, Options),
+        write: impl Fn(&mut Shows<'_>, &ShownAnswers<'_, J>) -> Result<()> + Sync,
+    ) -> Result<Output<J>> {
+        let options = answer.apply(options);
+        let flags = &answer.show;
+        let Some(every) = flags.when.show.filter(|_| self.flags.look.is_none()) else {
             return self.job(job, input, &options);
         };
-        #[cfg(feature = "nodes")]
-        nodes::refuse(self.flags, true, "shows are made by one machine; leave out --show")?;
-        if answer.show.is_on_terminal() {
+        self.refuse_shows_over_nodes()?;
+        if flags.when.is_on_terminal() {
             self.shown = None;
         }
         let (_, memory) = self.flags.resources();
-        let mut shows = answer.show.open(answer.format, self.events.as_ref(), memory)?;
-        let show = answer.show.of(every, answer, |shown| write(&mut shows, shown));
+        let second = flags.second(&self.engine, answer, self.session.cancel());
+        let shows = flags.when.open(answer.format, self.events.as_ref(), memory)?;
+        let mut shows = shows.grouped(second);
+        let show = flags.of(every, answer, |shown| write(&mut shows, shown));
         let output = self.engine.job(job).options(&options).show(show).run(input)?;
         self.stats.add(output.stats());
         Ok(output)
+    }
+
+    /// Refuses nodes for a command that shows answers.
+    pub(crate) fn refuse_shows_over_nodes(&self) -> Result<()> {
+        #[cfg(feature = "nodes")]
+        nodes::refuse(self.flags, true, "shows are made by one machine; leave out --show")?;
+        Ok(())
     }
 
     /// Sorts the input, and writes it where the flags say.
@@ -374,7 +395,7 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let cause = "the whole answer of this command is in memory, so it has no partials to save";
-        Err(tegula::Error::Option { option: "--state", cause: cause.to_owned() })
+        Err(Error::Option { option: "--state", cause: cause.to_owned() })
     }
 
     /// Writes a file beside the answer.
