@@ -6,7 +6,7 @@
 use crate::arguments;
 use crate::control::{self, Steered};
 use crate::events::{Events, Watched};
-use crate::flags::{AnswerFlags, RunFlags, grouping};
+use crate::flags::{AnswerFlags, PipelineFlag, RunFlags, grouping};
 use crate::format::Line;
 #[cfg(feature = "nodes")]
 use crate::nodes;
@@ -94,6 +94,14 @@ fn run_and_report(
     run.report()
 }
 
+/// Refuses a flag, if it was given, that would change nothing.
+fn refuse(is_given: bool, option: &'static str, cause: &str) -> Result<()> {
+    match is_given {
+        true => Err(Error::Option { option, cause: cause.to_owned() }),
+        false => Ok(()),
+    }
+}
+
 /// How often an answer is shown to those who watch it by `--events`.
 const SHOWN_EVERY: Duration = Duration::from_secs(2);
 /// With less memory than this, an answer that nobody asked to be shown is not: a show needs some of it.
@@ -133,6 +141,9 @@ impl<'a> Run<'a> {
         if let Some(folder) = &flags.scratch {
             Disk::new(folder).scratch()?;
         }
+        let is_grouped = flags.incremental && flags.groups != "auto";
+        let cause = "with --incremental each tile is one worker's, whichever group it is in";
+        refuse(is_grouped, "--groups", cause)?;
         let groups = grouping(&flags.groups)?;
         let is_watched = events.is_some() || control.is_some();
         #[cfg(feature = "nodes")]
@@ -351,6 +362,12 @@ impl<'a> Run<'a> {
         Ok(output)
     }
 
+    /// Refuses to skip bad records, for a command that has none.
+    #[cfg(feature = "histogram")]
+    pub(crate) fn refuse_skip_bad(&self, cause: &str) -> Result<()> {
+        refuse(self.flags.skip_bad, "--skip-bad", cause)
+    }
+
     /// Refuses nodes for a command that shows answers.
     pub(crate) fn refuse_shows_over_nodes(&self) -> Result<()> {
         #[cfg(feature = "nodes")]
@@ -362,6 +379,23 @@ impl<'a> Run<'a> {
     pub(crate) fn sort(&mut self, sort: &Sort, input: Input) -> Result<()> {
         #[cfg(feature = "nodes")]
         nodes::refuse(self.flags, true, "records are sorted by one machine")?;
+        let flags = self.flags;
+        refuse(
+            flags.tile.0.is_some(),
+            "--tile",
+            "a sort has no tiles; --split is what a worker reads",
+        )?;
+        refuse(
+            flags.pipeline == PipelineFlag::Off,
+            "--pipeline",
+            "a sort has no tiles that could wait",
+        )?;
+        refuse(flags.groups != "auto", "--groups", "all workers of a sort share one queue")?;
+        refuse(
+            flags.skip_bad,
+            "--skip-bad",
+            "every line is a record, and so are N bytes; none is bad",
+        )?;
         self.clear_terminal();
         let (engine, options) = (&self.engine, self.options());
         let to = self.flags.output.as_deref();
