@@ -59,6 +59,10 @@ TIMELINE_RUNS ?= 11
 # The text that is counted while shows are made; it is read again until SHOW_BYTES are reached.
 SHOW_TEXT ?= letters.txt
 SHOW_BYTES ?= 8e9
+INGEST_TEXT ?= source256.txt
+INGEST_COLD ?= letters.txt
+PIPELINE_TEXT ?= source256.txt
+PAPER_INPUTS := zipf.txt logins.txt tera.bin
 OWN_TEXTS := source source256 zipf distinct
 COMPARE_TEXTS := letters source256
 CONTAINER_TEXTS := few many both misled
@@ -87,7 +91,7 @@ unexport PYTHONDONTWRITEBYTECODE
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu \
 	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-serve bench-python bench-streaming bench-places \
-	corpus clean test-emulators s3-server \
+	papers papers-page corpus clean test-emulators s3-server \
 	need-cargo need-chromium need-emulators need-java need-lints need-miri need-node need-pocl need-python
 
 help: ## Show this list
@@ -397,9 +401,10 @@ bench-numbers: build need-python $(NUMBER_INPUTS:%=$(CORPUS)/%) ## Time the jobs
 		--direct $(TARGET)/release/examples/direct \
 		$(if $(PHOENIX_TESTS),--phoenix $(PHOENIX_TESTS)) $(if $(METIS_OBJ),--metis $(METIS_OBJ))
 
-bench-ingest: need-cargo need-python $(CORPUS)/source256.txt $(CORPUS)/letters.txt ## Time reading that overlaps mapping; RUNS=5
+bench-ingest: need-cargo need-python $(CORPUS)/$(INGEST_TEXT) $(CORPUS)/$(INGEST_COLD) ## Time reading that overlaps mapping; RUNS=5
 	cargo build --release -p tegula-bench
-	python3 bench/compare/ingest.py --corpus $(CORPUS) --binary $(TARGET)/release/ingest --runs $(RUNS)
+	python3 bench/compare/ingest.py --corpus $(CORPUS) --binary $(TARGET)/release/ingest --runs $(RUNS) \
+		--text $(INGEST_TEXT) --cold-text $(INGEST_COLD)
 
 bench-remote: build need-java $(VENV)/s3-server $(REMOTE_INPUTS:%=$(CORPUS)/%) ## Time jobs over s3:// and hdfs:// on loopback beside the same files on disk
 	cargo build --release -p tegula-remote-servers
@@ -416,8 +421,8 @@ bench-gpu: $(if $(GPU_PROGRAM),,need-cargo) ## Time kernels on a GPU beside the 
 		$(or $(GPU_PROGRAM),$(TARGET)/release/gpu) "$(or $(DEVICE),gpu)" bench/results $(MEGABYTES); \
 	fi
 
-bench-pipeline: build need-python $(CORPUS)/source256.txt ## Time tiles that overlap beside tiles that do not; RUNS=5
-	python3 bench/compare/pipeline.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+bench-pipeline: build need-python $(CORPUS)/$(PIPELINE_TEXT) ## Time tiles that overlap beside tiles that do not; RUNS=5
+	python3 bench/compare/pipeline.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) --text $(PIPELINE_TEXT)
 
 bench-sizing: build need-python $(CORPUS)/source.txt $(CORPUS)/stations.txt $(CORPUS)/tera.bin ## Time the sizes that are found beside fixed ones; RUNS=5
 	python3 bench/compare/sizing.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
@@ -477,6 +482,13 @@ bench-streaming: need-cargo build need-java $(STREAMING_JAR) $(HADOOP_CLASSPATH)
 	$(MRJOB_VENV)/bin/python -m pip install --quiet mrjob==$(MRJOB) setuptools $(WHEELS)/*x86_64.whl
 	python3 bench/compare/streaming.py --tegula $(TEGULA) --classpath $(HADOOP_CLASSPATH) --jar $(STREAMING_JAR) \
 		--python $(MRJOB_VENV)/bin/python --runs $(RUNS)
+
+papers: build need-python $(PAPER_INPUTS:%=$(CORPUS)/%) ## Make the figures of the five papers again, into docs/papers.md (two hours at most); FIGURES="ostrich-15 metis-16" PHOENIX=program
+	PYTHONPATH=bench/compare python3 bench/papers/papers.py --corpus $(CORPUS) --tegula $(TEGULA) \
+		$(if $(PHOENIX),--phoenix $(PHOENIX)) $(if $(FIGURES),--only $(FIGURES))
+
+papers-page: need-python ## Make docs/papers.md from the raw results that are kept
+	PYTHONPATH=bench/compare python3 bench/papers/papers.py --corpus $(CORPUS) --tegula $(TEGULA) --kept
 
 corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) $(INDEX_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
 

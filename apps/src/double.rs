@@ -54,7 +54,7 @@ pub(crate) fn of_integer(value: i64) -> Double {
 }
 
 /// The reproducible sum of doubles: [`Binned`] sums of both parts.
-pub(crate) struct Total;
+pub struct Total;
 
 impl Combine for Total {
     type Value = Double;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures reading that overlaps mapping, from a source of a given rate and from a cold file.
 
-Takes a folder with `source256.txt` and `letters.txt` and the program `ingest` of the bench crate; prints
+Takes a folder with a text and a longer one that is read cold, and the program `ingest` of the bench crate; prints
 its tables, and whether both together took at most 1.05 of the longer of reading and computing (of the least that is
 possible, where the map does not cost the same all along), and the engine's own choice of a split's size
 at most 1.05 of the best fixed one's time. Writes all that was printed.
@@ -17,8 +17,6 @@ from pathlib import Path
 
 from measure import Failed, commit, machine, run_script, table
 
-TEXT = "source256.txt"
-COLD_TEXT = "letters.txt"
 LATENCY_MS = 5
 MOST = 1.05
 
@@ -43,6 +41,8 @@ def main() -> int:
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--binary", type=Path, required=True)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--text", default="source256.txt")
+    parser.add_argument("--cold-text", default="letters.txt")
     default = Path(__file__).parent.parent / "results" / "ingest.json"
     parser.add_argument("--out", type=Path, default=default)
     options = parser.parse_args()
@@ -50,7 +50,7 @@ def main() -> int:
         raise Failed(f"no program at {options.binary}: run `make bench-ingest`")
     raw = {}
     for workers in (1, 2):
-        text = options.corpus / TEXT
+        text = options.corpus / options.text
         rows = rows_of(
             printed_by(options.binary, text, workers, options.runs, LATENCY_MS)
         )
@@ -69,7 +69,7 @@ def main() -> int:
         auto = times.pop("auto")
         ratio = auto / min(times.values())
         print(verdict(ratio <= MOST, f"auto took {ratio:.3f} of the best size") + "\n")
-        text = options.corpus / COLD_TEXT
+        text = options.corpus / options.cold_text
         cold = rows_of(printed_by(options.binary, "cold", text, workers, options.runs))
         print(table(cold[0], cold[1:]) + "\n")
         ratio = float(next(row[4] for row in cold if row[0] == "direct"))

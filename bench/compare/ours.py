@@ -6,6 +6,7 @@ would not.
 
 import os
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from measure import Answer, Failed, Program
@@ -42,6 +43,12 @@ def read_top(printed: str) -> Answer:
     """Lines of a word, a tab and a count."""
     pairs = (line.rsplit("\t", 1) for line in printed.splitlines())
     return Answer(top=tuple((word, int(times)) for word, times in pairs))
+
+
+def frequent_word(path: Path) -> str:
+    """The word that is most frequent in the first bytes of a text."""
+    with path.open("rb") as file:
+        return Counter(file.read(1 << 20).split()).most_common(1)[0][0].decode()
 
 
 def existing(binary: Path) -> Path:

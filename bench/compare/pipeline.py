@@ -3,8 +3,8 @@
 
 The jobs are those of Ostrich's figure 21, whose reduce is not balanced: an index of one word, so that all
 pairs go to one partition, beside a word count whose keys are many. Idle time is that of the workers'
-lanes in `--timeline`, of the last run. Takes a folder with `source256.txt` and tegula's binary; prints a
-Markdown table and writes the raw results.
+lanes in `--timeline`, of the last run. Takes a folder with a text and tegula's binary; prints a Markdown table and
+writes the raw results.
 
     python3 bench/compare/pipeline.py --corpus bench/corpus --tegula target/release/tegula
 """
@@ -29,22 +29,24 @@ from measure import (
 
 WORKERS = 2
 TILE = "8M"
-TEXT = "source256.txt"
+# `@` stands for a frequent word of the text.
 JOBS = (
-    ("index of one word", ("index", "--word", "the")),
+    ("index of one word", ("index", "--word", "@")),
     ("word count", ("wordcount", "--words", "whitespace")),
 )
 
 
 def programs_of(options: argparse.Namespace, folder: Path) -> list[Program]:
-    path = options.corpus / TEXT
+    path = options.corpus / options.text
     if not path.is_file():
         raise Failed(f"{path} is missing; see make corpus")
+    word = ours.frequent_word(path)
     programs = []
     for name, command in JOBS:
         for form in ("off", "on"):
             trace = folder / f"{name.replace(' ', '-')}-{form}.json"
-            argv = [str(options.tegula), *command, str(path), "-j", str(WORKERS)]
+            flags = [word if flag == "@" else flag for flag in command]
+            argv = [str(options.tegula), *flags, str(path), "-j", str(WORKERS)]
             argv += ["--tile", TILE, "--pipeline", form, "--timeline", str(trace)]
             argv += ["-o", str(folder / "answer"), "--progress", "off"]
             program = Program(f"{name}, {form}", WORKERS, path, tuple(argv))
@@ -89,6 +91,7 @@ def report(measured: list[Measured], idle: list[float]) -> str:
 
 def main() -> int:
     parser = arguments("Measure what the pipeline saves.", "pipeline.json")
+    parser.add_argument("--text", default="source256.txt", help="a text of the corpus")
     options = parser.parse_args()
     ours.existing(options.tegula)
     with tempfile.TemporaryDirectory() as folder:

@@ -3,7 +3,7 @@
 
 use crate::events::{self, EventsTo};
 use crate::request::Request;
-use crate::show::{Most, ShowFlags};
+use crate::show::{Most, ShowFlags, ShowWhen};
 use crate::size::{self, AutoSize};
 use crate::timeline::{self, TimelineFile};
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -310,12 +310,9 @@ impl AnswerFlags {
     /// Returns these flags with shows for `--events` alone.
     pub(crate) fn watched(&self, every: Duration) -> AnswerFlags {
         let most = self.top.unwrap_or(SHOWN_PAIRS).min(SHOWN_PAIRS_MOST);
-        let show = ShowFlags {
-            show: Some(Every::Time(every)),
-            show_top: Some(Most::Pairs(most)),
-            is_watched: true,
-            ..ShowFlags::default()
-        };
+        let when =
+            ShowWhen { show: Some(Every::Time(every)), is_watched: true, ..ShowWhen::default() };
+        let show = ShowFlags { when, show_top: Some(Most::Pairs(most)), show_by: None };
         AnswerFlags { show, ..*self }
     }
 

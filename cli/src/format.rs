@@ -145,6 +145,13 @@ impl<'o> Line<'o> {
         });
     }
 
+    /// Ends the line, and takes its first field away.
+    pub(crate) fn end_without_key(self) {
+        let (begin, key_end) = (self.begin, self.key_end);
+        self.out.drain(begin..(key_end + 1).min(self.out.len()));
+        self.out.push(b'\n');
+    }
+
     /// Appends the separator and the name of a field. Names are plain letters and need no escapes.
     fn name(&mut self, name: &str, suffix: &str) {
         let before = self.out.len();

@@ -1,16 +1,17 @@
 //! `tegula histogram`: one line per channel and level, and the counts as a picture.
 
 use crate::devices::DeviceFlags;
-use crate::flags::{Format, RunFlags};
+use crate::flags::{AnswerFlags, Format, RunFlags};
 use crate::format::Line;
 use crate::request::Request;
-use crate::run;
+use crate::run::{self, Run};
+use crate::show::{ShowFlags, ShowWhen};
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use tegula::output::AtomicFile;
-use tegula::{Options, Result};
-use tegula_apps::histogram::Histogram;
+use tegula::{Input, Options, Result};
+use tegula_apps::histogram::{Histogram, Levels};
 
 #[derive(Args)]
 pub(crate) struct Flags {
@@ -28,6 +29,9 @@ pub(crate) struct Flags {
     format: Format,
 
     #[command(flatten)]
+    show: ShowWhen,
+
+    #[command(flatten)]
     devices: DeviceFlags,
 
     #[command(flatten)]
@@ -35,27 +39,62 @@ pub(crate) struct Flags {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command(&flags.run, Request::of("histogram"), |run| {
+    let request = Request::of("histogram").choice("format", &flags.format);
+    run::command(&flags.run, request, |run| {
+        run.refuse_skip_bad(
+            "a file is a picture as a whole or none; leave out those that are not",
+        )?;
         if let Some(svg) = &flags.svg {
             AtomicFile::probe(svg)?;
         }
         run.use_devices(flags.devices.open()?);
         let input = run.input(&flags.paths)?;
         let job = Histogram::of(&input)?;
-        let options = Options { split_bytes: Some(Histogram::SPLIT_BYTES), ..run.options() };
-        let levels = Histogram::levels(&run.job(&job, input, &options)?)?;
+        let levels = count(run, &job, input, flags.format, &flags.show)?;
         if let Some(svg) = &flags.svg {
             run.write_beside(svg, Histogram::svg(&levels).as_bytes())?;
         }
-        let mut text = Vec::new();
-        for (channel, counts) in ["red", "green", "blue"].iter().zip(&levels) {
-            for (level, &count) in counts.iter().enumerate() {
-                let mut line = Line::begin(flags.format, &mut text);
-                line.bytes("channel", channel.as_bytes());
-                line.integer("level", level).integer("count", count);
-                line.end();
-            }
-        }
-        run.write(|sink| sink.write(&text))
+        run.write(|sink| sink.write(&text_of(&levels, flags.format)))
     })
+}
+
+#[cfg(feature = "state")]
+pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
+    let format: Format = request.chosen("format")?;
+    run::command(flags, request.clone(), |run| {
+        let input = run.input(&[])?;
+        let levels = count(run, &Histogram::default(), input, format, &ShowWhen::default())?;
+        run.write(|sink| sink.write(&text_of(&levels, format)))
+    })
+}
+
+/// Counts levels, and shows them meanwhile if the flags say so.
+fn count(
+    run: &mut Run<'_>,
+    job: &Histogram,
+    input: Input,
+    format: Format,
+    show: &ShowWhen,
+) -> Result<Levels> {
+    let options = Options { split_bytes: Some(Histogram::SPLIT_BYTES), ..run.options() };
+    let flags = AnswerFlags { format, show: ShowFlags::whole(show), ..AnswerFlags::default() };
+    let output = run.showing_with(job, input, (&flags, options), |shows, shown| {
+        let levels = Histogram::levels_shown(shown.answers())?;
+        shows.write_text(shown, |format| text_of(&levels, format))
+    })?;
+    Histogram::levels(&output)
+}
+
+/// Returns a line for each channel and level.
+fn text_of(levels: &Levels, format: Format) -> Vec<u8> {
+    let mut text = Vec::new();
+    for (channel, counts) in ["red", "green", "blue"].iter().zip(levels) {
+        for (level, &count) in counts.iter().enumerate() {
+            let mut line = Line::begin(format, &mut text);
+            line.bytes("channel", channel.as_bytes());
+            line.integer("level", level).integer("count", count);
+            line.end();
+        }
+    }
+    text
 }

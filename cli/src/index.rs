@@ -53,6 +53,7 @@ fn request_of(flags: &Flags, only: Option<&HashSet<Vec<u8>>>) -> Request {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
+    flags.answer.show.refuse_by()?;
     let only = only(flags)?;
     let request = request_of(flags, only.as_ref());
     let job = Index { words: flags.words.definition(), only };

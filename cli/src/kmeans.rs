@@ -3,13 +3,14 @@
 use crate::devices::DeviceFlags;
 use crate::flags::{self, RunFlags};
 use crate::request::Request;
+use crate::rounds::RoundFlags;
 use crate::{exit, run};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::io::Write;
 use tegula::Result;
 use tegula_apps::Matrix;
-use tegula_apps::kmeans::{self, KMeans};
+use tegula_apps::kmeans::{self, Groups, KMeans};
 
 #[derive(Args)]
 pub(crate) struct Flags {
@@ -33,6 +34,9 @@ pub(crate) struct Flags {
     /// The first means: random points, or random points far from each other (k-means++).
     #[arg(long, value_enum, default_value_t = Start::Random)]
     start: Start,
+
+    #[command(flatten)]
+    show: RoundFlags,
 
     #[command(flatten)]
     devices: DeviceFlags,
@@ -59,19 +63,20 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     };
     run::command(&flags.run, Request::of("kmeans"), |run| {
         run.use_devices(flags.devices.open()?);
+        let mut rounds = flags.show.open()?;
+        if rounds.is_some() {
+            run.refuse_shows_over_nodes()?;
+        }
         let input = run.input(&flags.paths)?;
         let groups = run.several(|runs| {
             let points = Matrix::read(runs, input)?;
-            job.group(runs, &points)
+            job.group_seen(runs, &points, &mut |groups| {
+                let Some(rounds) = &mut rounds else { return Ok(()) };
+                let is_last = groups.settled || groups.rounds == job.rounds_most;
+                rounds.show(groups.rounds, is_last, &text_of(groups))
+            })
         })?;
-        let mut text = Vec::new();
-        for (count, mean) in groups.counts.iter().zip(&groups.means) {
-            // Writing to a vector cannot fail.
-            let _ = write!(text, "{count}");
-            let _ = mean.iter().try_for_each(|value| write!(text, "\t{value:?}"));
-            text.push(b'\n');
-        }
-        run.write(|sink| sink.write(&text))?;
+        run.write(|sink| sink.write(&text_of(&groups)))?;
         if !groups.settled {
             exit::say(&format!(
                 "means still moved in round {}, the last that --rounds allows; more may group better",
@@ -80,4 +85,16 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// Returns a line for each group: the number of its points and its mean.
+fn text_of(groups: &Groups) -> Vec<u8> {
+    let mut text = Vec::new();
+    for (count, mean) in groups.counts.iter().zip(&groups.means) {
+        // Writing to a vector cannot fail.
+        let _ = write!(text, "{count}");
+        let _ = mean.iter().try_for_each(|value| write!(text, "\t{value:?}"));
+        text.push(b'\n');
+    }
+    text
 }

@@ -48,6 +48,8 @@ mod offload;
 mod pca;
 mod progress;
 mod request;
+#[cfg(feature = "kmeans")]
+mod rounds;
 mod run;
 #[cfg(feature = "state")]
 mod saved;

@@ -1,13 +1,14 @@
 //! `tegula linreg`: the line, one figure per line.
 
 use crate::devices::DeviceFlags;
-use crate::flags::RunFlags;
+use crate::flags::{AnswerFlags, RunFlags};
 use crate::request::Request;
 use crate::run::{self, Run};
+use crate::show::{ShowFlags, ShowWhen};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
-use tegula::Result;
-use tegula_apps::linreg::{self, Line};
+use tegula::{Input, Options, Result};
+use tegula_apps::linreg::{BytePoints, Line, Sums, TextPoints};
 
 #[derive(Args)]
 pub(crate) struct Flags {
@@ -18,6 +19,9 @@ pub(crate) struct Flags {
     /// How points are written: x and y in a line of text; or in two signed bytes.
     #[arg(long, value_enum, default_value_t = Points::Text)]
     points: Points,
+
+    #[command(flatten)]
+    show: ShowWhen,
 
     #[command(flatten)]
     devices: DeviceFlags,
@@ -32,23 +36,15 @@ enum Points {
     Bytes,
 }
 
-impl From<Points> for linreg::Points {
-    fn from(points: Points) -> linreg::Points {
-        match points {
-            Points::Text => linreg::Points::Text,
-            Points::Bytes => linreg::Points::Bytes,
-        }
-    }
-}
-
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let request = Request::of("linreg").choice("points", &flags.points);
-    let points = flags.points.into();
     run::command(&flags.run, request, |run| {
         run.use_devices(flags.devices.open()?);
         let input = run.input(&flags.paths)?;
-        let line = run.several(|runs| Line::fit(runs, input, points))?;
-        write(run, &line)
+        // The state of the first of several jobs, as earlier versions named it.
+        let options = run.options();
+        let state = options.state.as_ref().and_then(|state| state.step(1));
+        answer(run, input, flags.points, &flags.show, Options { state, ..options })
     })
 }
 
@@ -56,16 +52,62 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
 pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
     let points: Points = request.chosen("points")?;
     run::command(flags, request.clone(), |run| {
-        let (report, line) = Line::saved(run.engine(), &run.options(), points.into())?;
-        run.say_how_far(&report, None);
-        write(run, &line)
+        let (input, options) = (run.input(&[])?, run.options());
+        answer(run, input, points, &ShowWhen::default(), options)
     })
 }
 
-fn write(run: &mut Run<'_>, line: &Line) -> Result<()> {
-    let text = format!(
+/// Fits the line, shows it meanwhile if the flags say so, and writes it.
+fn answer(
+    run: &mut Run<'_>,
+    input: Input,
+    points: Points,
+    show: &ShowWhen,
+    options: Options,
+) -> Result<()> {
+    let flags = AnswerFlags { show: ShowFlags::whole(show), ..AnswerFlags::default() };
+    let mut sums = Sums::default();
+    match points {
+        Points::Text => {
+            let output =
+                run.showing_with(&TextPoints, input, (&flags, options), |shows, shown| {
+                    let mut sums = Sums::default();
+                    shown.answers().for_each(|key, sum| {
+                        sums.add(key, sum);
+                        Ok(())
+                    })?;
+                    shows.write_text(shown, |_| text_so_far(sums))
+                })?;
+            output.for_each(|key, sum| sums.add(key, sum))?;
+        }
+        Points::Bytes => {
+            let output =
+                run.showing_with(&BytePoints, input, (&flags, options), |shows, shown| {
+                    let mut sums = Sums::default();
+                    shown.answers().for_each(|key, sum| {
+                        sums.add_integer(key, sum);
+                        Ok(())
+                    })?;
+                    shows.write_text(shown, |_| text_so_far(sums))
+                })?;
+            output.for_each(|key, sum| sums.add_integer(key, sum))?;
+        }
+    }
+    let line = sums.line()?;
+    run.write(|sink| sink.write(text_of(&line).as_bytes()))
+}
+
+/// Returns the line of a show, or why there is none yet.
+fn text_so_far(sums: Sums) -> Vec<u8> {
+    match sums.line() {
+        Ok(line) => text_of(&line).into_bytes(),
+        Err(none) => format!("# no line: {none}\n").into_bytes(),
+    }
+}
+
+fn text_of(line: &Line) -> String {
+    format!(
         "points\t{}\nslope\t{:?}\nintercept\t{:?}\nr\t{:?}\nmean_x\t{:?}\nmean_y\t{:?}\n",
         line.points, line.slope, line.intercept, line.correlation, line.mean_x, line.mean_y
-    );
-    run.write(|sink| sink.write(text.as_bytes()))
+    )
 }

@@ -6,7 +6,7 @@
 use crate::arguments;
 use crate::control::{self, Steered};
 use crate::events::{Events, Watched};
-use crate::flags::{AnswerFlags, RunFlags, grouping};
+use crate::flags::{AnswerFlags, PipelineFlag, RunFlags, grouping};
 use crate::format::Line;
 #[cfg(feature = "nodes")]
 use crate::nodes;
@@ -27,8 +27,8 @@ use tegula::output::AtomicFile;
 #[cfg(feature = "state")]
 use tegula::state::StateReport;
 use tegula::{
-    Accelerator, BadRecord, Disk, Engine, Input, Job, Key, Options, Output, Progress, Result,
-    Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline, process_cpu,
+    Accelerator, BadRecord, Disk, Engine, Error, Input, Job, Key, Options, Output, Progress,
+    Result, Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline, process_cpu,
 };
 use tegula_apps::Runs;
 #[cfg(feature = "nodes")]
@@ -94,6 +94,14 @@ fn run_and_report(
     run.report()
 }
 
+/// Refuses a flag, if it was given, that would change nothing.
+fn refuse(is_given: bool, option: &'static str, cause: &str) -> Result<()> {
+    match is_given {
+        true => Err(Error::Option { option, cause: cause.to_owned() }),
+        false => Ok(()),
+    }
+}
+
 /// How often an answer is shown to those who watch it by `--events`.
 const SHOWN_EVERY: Duration = Duration::from_secs(2);
 /// With less memory than this, an answer that nobody asked to be shown is not: a show needs some of it.
@@ -133,6 +141,9 @@ impl<'a> Run<'a> {
         if let Some(folder) = &flags.scratch {
             Disk::new(folder).scratch()?;
         }
+        let is_grouped = flags.incremental && flags.groups != "auto";
+        let cause = "with --incremental each tile is one worker's, whichever group it is in";
+        refuse(is_grouped, "--groups", cause)?;
         let groups = grouping(&flags.groups)?;
         let is_watched = events.is_some() || control.is_some();
         #[cfg(feature = "nodes")]
@@ -197,7 +208,7 @@ impl<'a> Run<'a> {
         let input = self.input(paths)?;
         let watched = self.watched_answer(answer);
         let answer_shown = watched.as_ref().unwrap_or(answer);
-        let write = |shows: &mut Shows, shown: &ShownAnswers<'_, J>| shows.write(shown, &fill);
+        let write = |shows: &mut Shows<'_>, shown: &ShownAnswers<'_, J>| shows.write(shown, &fill);
         let output = self.showing(job, input, answer_shown, write)?;
         self.write(|sink| {
             sink.pairs(&output, |key, value, out| {
@@ -211,7 +222,7 @@ impl<'a> Run<'a> {
     /// Returns the flags of an answer whose shows are made for `--events` alone, if it is to have such.
     fn watched_answer(&self, answer: &AnswerFlags) -> Option<AnswerFlags> {
         let is_small = self.flags.memory.is_some_and(|bytes| bytes < WATCHED_MEMORY_LEAST);
-        let is_watched = self.events.is_some() && answer.show.show.is_none();
+        let is_watched = self.events.is_some() && answer.show.when.show.is_none();
         (is_watched && !is_small && !self.flags.incremental).then(|| answer.watched(SHOWN_EVERY))
     }
 
@@ -291,7 +302,7 @@ impl<'a> Run<'a> {
     }
 
     /// Returns the engine that runs the jobs.
-    #[cfg(any(all(feature = "state", feature = "linreg"), feature = "streaming"))]
+    #[cfg(feature = "streaming")]
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
@@ -318,29 +329,73 @@ impl<'a> Run<'a> {
         job: &J,
         input: Input,
         answer: &AnswerFlags,
-        write: impl Fn(&mut Shows, &ShownAnswers<'_, J>) -> Result<()> + Sync,
+        write: impl Fn(&mut Shows<'_>, &ShownAnswers<'_, J>) -> Result<()> + Sync,
     ) -> Result<Output<J>> {
-        let options = answer.apply(self.options());
-        let Some(every) = answer.show.show.filter(|_| self.flags.look.is_none()) else {
+        let options = self.options();
+        self.showing_with(job, input, (answer, options), write)
+    }
+
+    /// As `showing`, with options that are not the flags'.
+    pub(crate) fn showing_with<J: Job>(
+        &mut self,
+        job: &J,
+        input: Input,
+        (answer, options): (&AnswerFlags, Options),
+        write: impl Fn(&mut Shows<'_>, &ShownAnswers<'_, J>) -> Result<()> + Sync,
+    ) -> Result<Output<J>> {
+        let options = answer.apply(options);
+        let flags = &answer.show;
+        let Some(every) = flags.when.show.filter(|_| self.flags.look.is_none()) else {
             return self.job(job, input, &options);
         };
-        #[cfg(feature = "nodes")]
-        nodes::refuse(self.flags, true, "shows are made by one machine; leave out --show")?;
-        if answer.show.is_on_terminal() {
+        self.refuse_shows_over_nodes()?;
+        if flags.when.is_on_terminal() {
             self.shown = None;
         }
         let (_, memory) = self.flags.resources();
-        let mut shows = answer.show.open(answer.format, self.events.as_ref(), memory)?;
-        let show = answer.show.of(every, answer, |shown| write(&mut shows, shown));
+        let second = flags.second(&self.engine, answer, self.session.cancel());
+        let shows = flags.when.open(answer.format, self.events.as_ref(), memory)?;
+        let mut shows = shows.grouped(second);
+        let show = flags.of(every, answer, |shown| write(&mut shows, shown));
         let output = self.engine.job(job).options(&options).show(show).run(input)?;
         self.stats.add(output.stats());
         Ok(output)
+    }
+
+    /// Refuses to skip bad records, for a command that has none.
+    #[cfg(feature = "histogram")]
+    pub(crate) fn refuse_skip_bad(&self, cause: &str) -> Result<()> {
+        refuse(self.flags.skip_bad, "--skip-bad", cause)
+    }
+
+    /// Refuses nodes for a command that shows answers.
+    pub(crate) fn refuse_shows_over_nodes(&self) -> Result<()> {
+        #[cfg(feature = "nodes")]
+        nodes::refuse(self.flags, true, "shows are made by one machine; leave out --show")?;
+        Ok(())
     }
 
     /// Sorts the input, and writes it where the flags say.
     pub(crate) fn sort(&mut self, sort: &Sort, input: Input) -> Result<()> {
         #[cfg(feature = "nodes")]
         nodes::refuse(self.flags, true, "records are sorted by one machine")?;
+        let flags = self.flags;
+        refuse(
+            flags.tile.0.is_some(),
+            "--tile",
+            "a sort has no tiles; --split is what a worker reads",
+        )?;
+        refuse(
+            flags.pipeline == PipelineFlag::Off,
+            "--pipeline",
+            "a sort has no tiles that could wait",
+        )?;
+        refuse(flags.groups != "auto", "--groups", "all workers of a sort share one queue")?;
+        refuse(
+            flags.skip_bad,
+            "--skip-bad",
+            "every line is a record, and so are N bytes; none is bad",
+        )?;
         self.clear_terminal();
         let (engine, options) = (&self.engine, self.options());
         let to = self.flags.output.as_deref();
@@ -374,7 +429,7 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let cause = "the whole answer of this command is in memory, so it has no partials to save";
-        Err(tegula::Error::Option { option: "--state", cause: cause.to_owned() })
+        Err(Error::Option { option: "--state", cause: cause.to_owned() })
     }
 
     /// Writes a file beside the answer.

@@ -52,6 +52,8 @@ type Present = fn(&Request, &RunFlags) -> Result<()>;
 const PRESENT: &[(&str, Present)] = &[
     #[cfg(feature = "grep")]
     ("grep", crate::grep::show),
+    #[cfg(feature = "histogram")]
+    ("histogram", crate::histogram::show),
     #[cfg(feature = "index")]
     ("index", crate::index::show),
     #[cfg(feature = "linreg")]
@@ -67,6 +69,9 @@ const PRESENT: &[(&str, Present)] = &[
     #[cfg(feature = "wordcount")]
     ("wordcount", crate::wordcount::show),
 ];
+
+/// Those whose answer is one document, which needs all pairs.
+const WHOLE: &[&str] = &["histogram", "linreg"];
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let job = match &flags.job {
@@ -99,6 +104,10 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         });
     };
     let Flags { state, output, workers, memory, order, top, .. } = flags;
+    let look = match WHOLE.contains(&&**name) {
+        true => Look { top: Most::All, order: None },
+        false => Look { top: *top, order: *order },
+    };
     let run = RunFlags {
         output: output.clone(),
         workers: *workers,
@@ -106,7 +115,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         state: Some(state.clone()),
         job: Some(report.id),
         groups: "auto".into(),
-        look: Some(Look { top: *top, order: *order }),
+        look: Some(look),
         ..RunFlags::default()
     };
     present(&request, &run)

@@ -1,38 +1,41 @@
 //! `--show`: the answers so far, while a job runs, on standard error or in a file. Each show is one line
 //! that says which part of the input it covers, then the pairs as lines in the form of the answer.
-//! Counts and sums have an estimate of their final value.
+//! Counts and sums have an estimate of their final value. With `--show-by value` a second job groups the pairs.
 
 use crate::events::{self, Events};
 use crate::flags::{self, AnswerFlags, Format};
 use crate::format::Line;
 use crate::session::AnswerOf;
 use crate::size;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::json;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
-use tegula::{Estimates, Every, Job, Key, Order, OutputError, Result, Show, Shown};
+use tegula::{
+    Cancel, Count, Emit, Engine, Error, Estimates, Every, Input, Job, Key, Options, Order,
+    OutputError, Result, Show, Shown, Split,
+};
 
 /// Pairs in a show if neither --show-top nor --top gives a number.
 const TOP: usize = 10;
 /// Bytes of a show that are written at once.
 const TEXT_BYTES_MOST: usize = 64 << 10;
+/// Bytes of values that the second tier counts in one job.
+const SECOND_BYTES: usize = 4 << 20;
 /// Lengths of the first pairs for which a show says since when they are the same.
 const STABLE: [usize; 6] = [3, 5, 10, 20, 50, 100];
 
-/// The flags for showing answers while the job runs.
+/// When answers are shown while the job runs, and where they go.
 #[derive(Args, Clone, Default)]
-pub(crate) struct ShowFlags {
+pub(crate) struct ShowWhen {
     /// Show the answers so far while the job runs: after each part of the input (every=5%), each time
     /// (every=10s; ms, s, m, h), or each number of bytes (every=1G) that was mapped.
     #[arg(long, value_name = "every=5%|10s|1G", value_parser = every, help_heading = "Shows")]
     pub(crate) show: Option<Every>,
-
-    /// Show only the N pairs with the largest values, or all of the answer [default: as --top, or 10].
-    #[arg(long, value_name = "N|all", value_parser = most, requires = "show", help_heading = "Shows")]
-    pub(crate) show_top: Option<Most>,
 
     /// Write shows to FILE instead of standard error, each when it is made.
     #[arg(long, value_name = "FILE", requires = "show", help_heading = "Shows")]
@@ -45,6 +48,28 @@ pub(crate) struct ShowFlags {
     /// Shows go to `--events` alone.
     #[arg(skip)]
     pub(crate) is_watched: bool,
+}
+
+/// The flags for showing pairs while the job runs.
+#[derive(Args, Clone, Default)]
+pub(crate) struct ShowFlags {
+    #[command(flatten)]
+    pub(crate) when: ShowWhen,
+
+    /// Show only the N pairs with the largest values, or all of the answer [default: as --top, or 10].
+    #[arg(long, value_name = "N|all", value_parser = most, requires = "show", help_heading = "Shows")]
+    pub(crate) show_top: Option<Most>,
+
+    /// Show, instead of pairs, how many keys have each value so far: a second job over all pairs, for each
+    /// show.
+    #[arg(long, value_enum, value_name = "value", requires = "show", help_heading = "Shows")]
+    pub(crate) show_by: Option<By>,
+}
+
+/// What a second job groups pairs by.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum By {
+    Value,
 }
 
 /// The number of pairs.
@@ -62,7 +87,11 @@ enum To {
 }
 
 /// Writes the shows of one job.
-pub(crate) struct Shows(Vec<Stream>);
+pub(crate) struct Shows<'e> {
+    streams: Vec<Stream>,
+    /// The second tier, if pairs are grouped by it.
+    second: Option<Second<'e>>,
+}
 
 /// The shows of one job in one form, to one place.
 struct Stream {
@@ -73,7 +102,7 @@ struct Stream {
     text: Vec<u8>,
 }
 
-impl ShowFlags {
+impl ShowWhen {
     /// Returns whether shows and a progress bar would write over each other.
     pub(crate) fn is_on_terminal(&self) -> bool {
         let is_on_stderr = self.show_to.is_none() && !self.is_watched;
@@ -81,12 +110,12 @@ impl ShowFlags {
     }
 
     /// Opens the file, or standard error, that shows go to; they go to the events, too.
-    pub(crate) fn open(
+    pub(crate) fn open<'e>(
         &self,
         format: Format,
         events: Option<&Events>,
         memory: Option<u64>,
-    ) -> Result<Shows> {
+    ) -> Result<Shows<'e>> {
         let to = match &self.show_to {
             _ if self.is_watched => None,
             None => Some(To::Stderr),
@@ -100,7 +129,41 @@ impl ShowFlags {
         let streams = to.map(|to| (to, format)).into_iter().chain(watched);
         let estimates = || Estimates::of_budget(memory);
         let stream = |(to, format)| Stream { to, format, estimates: estimates(), text: Vec::new() };
-        Ok(Shows(streams.map(stream).collect()))
+        Ok(Shows { streams: streams.map(stream).collect(), second: None })
+    }
+}
+
+impl ShowFlags {
+    /// Returns the flags of shows of the whole answer, by key.
+    pub(crate) fn whole(when: &ShowWhen) -> ShowFlags {
+        ShowFlags { when: when.clone(), show_top: Some(Most::All), show_by: None }
+    }
+
+    /// Returns the number of pairs in a show; `None` for all.
+    fn top(&self, answer: &AnswerFlags) -> Option<usize> {
+        match self.show_top {
+            Some(Most::All) => None,
+            Some(Most::Pairs(pairs)) => Some(pairs),
+            None => Some(answer.top.unwrap_or(TOP)),
+        }
+    }
+
+    /// Returns the job that groups the pairs of a show, if the flags ask for one.
+    pub(crate) fn second<'e>(
+        &self,
+        engine: &'e Engine,
+        answer: &AnswerFlags,
+        cancel: &Cancel,
+    ) -> Option<Second<'e>> {
+        let top = self.top(answer);
+        self.show_by.map(|By::Value| Second { engine, top, cancel: cancel.clone() })
+    }
+
+    /// Refuses a second job over pairs whose values are lists.
+    pub(crate) fn refuse_by(&self) -> Result<()> {
+        let cause = "the values of this answer are lists of places; leave it out";
+        let refused = || Error::Option { option: "--show-by", cause: cause.to_owned() };
+        self.show_by.map_or(Ok(()), |_| Err(refused()))
     }
 
     /// Returns the shows of a job; `see` takes each of them.
@@ -110,16 +173,16 @@ impl ShowFlags {
         answer: &AnswerFlags,
         see: impl FnMut(&Shown<'_, J>) -> Result<()> + Send + 's,
     ) -> Show<'s, J> {
-        let top = match self.show_top {
-            Some(Most::All) => None,
-            Some(Most::Pairs(pairs)) => Some(pairs),
-            None => Some(answer.top.unwrap_or(TOP)),
-        };
+        if self.show_by.is_some() {
+            let show = Show::new(every, see).in_order(self.when.show_in_order);
+            return show.all().order(Order::None);
+        }
+        let top = self.top(answer);
         let order = match answer.order {
             None if top.is_some() => Order::Value,
             _ => answer.order(),
         };
-        let show = Show::new(every, see).order(order).in_order(self.show_in_order);
+        let show = Show::new(every, see).order(order).in_order(self.when.show_in_order);
         match top {
             Some(most) => show.top(most),
             None => show.all(),
@@ -127,14 +190,31 @@ impl ShowFlags {
     }
 }
 
-impl Shows {
+impl<'e> Shows<'e> {
+    /// Returns these shows with a second job over the pairs of each.
+    pub(crate) fn grouped(self, second: Option<Second<'e>>) -> Shows<'e> {
+        Shows { second, ..self }
+    }
+
     /// Writes a show: `fill` puts a pair into its line.
     pub(crate) fn write<J: Job>(
         &mut self,
         shown: &Shown<'_, J>,
         fill: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Line<'_>),
     ) -> Result<()> {
-        self.0.iter_mut().try_for_each(|stream| stream.write(shown, &fill))
+        let Some(second) = &self.second else {
+            return self.streams.iter_mut().try_for_each(|stream| stream.write(shown, &fill));
+        };
+        let grouped = second.grouped(shown, &fill)?;
+        self.write_text(shown, |format| {
+            let mut text = Vec::new();
+            for (value, keys) in &grouped {
+                let mut line = Line::begin(format, &mut text);
+                line.bytes("value", value).integer("keys", *keys);
+                line.end();
+            }
+            text
+        })
     }
 
     /// Writes a show in which `lines` appends the lines of a pair. These are in the form of the answer, so events have
@@ -144,8 +224,81 @@ impl Shows {
         shown: &Shown<'_, J>,
         lines: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Vec<u8>),
     ) -> Result<()> {
-        let streams = self.0.iter_mut().filter(|stream| !matches!(stream.to, To::Events(_)));
-        streams.into_iter().try_for_each(|stream| stream.write_lines(shown, &lines))
+        self.read_by_people().try_for_each(|stream| stream.write_lines(shown, &lines))
+    }
+
+    /// Writes a show whose text `text` makes. Events have none.
+    pub(crate) fn write_text<J: Job>(
+        &mut self,
+        shown: &Shown<'_, J>,
+        text: impl Fn(Format) -> Vec<u8>,
+    ) -> Result<()> {
+        self.read_by_people().try_for_each(|Stream { to, format, text: out, .. }| {
+            head(*format, shown, out);
+            out.extend_from_slice(&text(*format));
+            to.put(out)
+        })
+    }
+
+    fn read_by_people(&mut self) -> impl Iterator<Item = &mut Stream> {
+        self.streams.iter_mut().filter(|stream| !matches!(stream.to, To::Events(_)))
+    }
+}
+
+/// The second tier of shows: a job that counts the keys of each value (Ostrich, section 6.1).
+pub(crate) struct Second<'e> {
+    engine: &'e Engine,
+    top: Option<usize>,
+    cancel: Cancel,
+}
+
+/// Counts lines, of which each is a value.
+struct Values;
+
+impl Job for Values {
+    type Key = [u8];
+    type Combine = Count;
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Values>) -> Result<()> {
+        split.lines().for_each(|value| emit.emit(value, ()));
+        Ok(())
+    }
+}
+
+impl Second<'_> {
+    /// Returns values and the numbers of their keys: those with most keys first, or all by value.
+    fn grouped<J: Job>(
+        &self,
+        shown: &Shown<'_, J>,
+        fill: &impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Line<'_>),
+    ) -> Result<Vec<(Vec<u8>, u64)>> {
+        let (mut counts, mut text) = (BTreeMap::new(), Vec::new());
+        shown.answers().for_each(|key, answer| {
+            let mut line = Line::begin(Format::Tsv, &mut text);
+            fill(key, answer, &mut line);
+            line.end_without_key();
+            if text.len() >= SECOND_BYTES { self.count(&mut text, &mut counts) } else { Ok(()) }
+        })?;
+        self.count(&mut text, &mut counts)?;
+        let mut grouped: Vec<_> = counts.into_iter().collect();
+        if let Some(top) = self.top {
+            grouped.sort_by_key(|&(_, keys)| Reverse(keys));
+            grouped.truncate(top);
+        }
+        Ok(grouped)
+    }
+
+    /// Adds a part of the values to their counts, and empties its text.
+    fn count(&self, text: &mut Vec<u8>, counts: &mut BTreeMap<Vec<u8>, u64>) -> Result<()> {
+        let options = Options { cancel: self.cancel.clone(), ..Options::default() };
+        let input = Input::bytes(std::mem::take(text));
+        let output = self.engine.job(&Values).options(&options).run(input)?;
+        output.for_each(|value, keys| match counts.get_mut(value) {
+            Some(count) => *count += keys,
+            None => {
+                counts.insert(value.to_vec(), keys);
+            }
+        })
     }
 }
 

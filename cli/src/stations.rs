@@ -1,18 +1,22 @@
 //! `tegula stations`: the answer is one text, in the form of the One Billion Row Challenge.
 
-use crate::flags::RunFlags;
+use crate::flags::{AnswerFlags, RunFlags};
 use crate::request::Request;
 use crate::run::{self, Run};
+use crate::show::{ShowFlags, ShowWhen};
 use clap::Args;
 use std::ffi::OsString;
 use tegula::Result;
-use tegula_apps::stations::{Stations, answer};
+use tegula_apps::stations::{Stations, Text, answer};
 
 #[derive(Args)]
 pub(crate) struct Flags {
     /// Files, folders (with all below them), patterns (* ? [...] **), or - for standard input.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
+
+    #[command(flatten)]
+    show: ShowWhen,
 
     #[command(flatten)]
     run: RunFlags,
@@ -23,16 +27,25 @@ pub(crate) fn request(_: &Flags) -> Result<Request> {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command(&flags.run, request(flags)?, |run| write(run, &flags.paths))
+    run::command(&flags.run, request(flags)?, |run| write(run, &flags.paths, &flags.show))
 }
 
 #[cfg(feature = "state")]
 pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
-    run::command(flags, request.clone(), |run| write(run, &[]))
+    run::command(flags, request.clone(), |run| write(run, &[], &ShowWhen::default()))
 }
 
-fn write(run: &mut Run<'_>, paths: &[OsString]) -> Result<()> {
+fn write(run: &mut Run<'_>, paths: &[OsString], show: &ShowWhen) -> Result<()> {
     let input = run.input(paths)?;
-    let output = run.job(&Stations, input, &run.options())?;
+    let flags = AnswerFlags { show: ShowFlags::whole(show), ..AnswerFlags::default() };
+    let output = run.showing(&Stations, input, &flags, |shows, shown| {
+        let mut text = Text::default();
+        shown.answers().for_each(|name, temperatures| {
+            text.add(name, temperatures);
+            Ok(())
+        })?;
+        let text = text.end();
+        shows.write_text(shown, |_| text.clone())
+    })?;
     run.write(|sink| sink.write(&answer(&output)?))
 }

@@ -61,14 +61,16 @@ pub(crate) fn run<C: Aggregate>(
     let room = Room::new(core, core.shares::<C>(plan.unit_bytes, held_bytes, threads)?);
     context.progress.count_spills(room.scratch.count());
     let (partial, bad) = (room.partial(), BadRecords::new(options.skip_bad, plan.cut.is_lines()));
-    show.iter().try_for_each(|show| show.wanted.check(&plan, options.state.is_some()))?;
+    let is_incremental = options.state.as_ref().is_some_and(State::is_incremental);
+    show.iter().try_for_each(|show| show.wanted.check(&plan, is_incremental))?;
     let open =
         |state| context.time(Stage::Plan, || open_state(state, job, &mut plan, &room, &context));
     let saving = options.state.as_ref().map(open).transpose()?;
     let tiling = context.tiling(&plan);
     let epochs = show.as_ref().map(|show| {
         let hands = (core.pool().workers(), options.devices.len());
-        Epochs::new(show.wanted, &plan, hands, || room.partial())
+        let done = saving.as_ref().map(|saving| &saving.found().coverage);
+        Epochs::new(show.wanted, &plan, done, hands, || room.partial())
     });
 
     let (mapped, spread) = context.time(Stage::Map, || {

@@ -62,7 +62,7 @@ impl Feeders {
     /// Creates a search between one and `most` that begins with `start`.
     pub fn new(start: usize, most: usize) -> Feeders {
         let most = most.max(1);
-        let enough = Enough { larger: 1.0 + GAIN, smaller: 1.0 - LOSS };
+        let enough = Enough { larger: 1.0 + GAIN, smaller: 1.0 - LOSS, turns: 5, wins: 4 };
         let search =
             Search::new(start.clamp(1, most) as u64, 1, most as u64, Steps::Lengthening, enough);
         Feeders { search, stale: 0, turn: None, device_rate: None, until: None }

@@ -27,6 +27,8 @@ const DEVICE: &str = "#1f3a5f";
 const WRITTEN: &str = "#e8743b";
 const DARK: &str = "#333";
 const LIMIT: &str = "#c62828";
+const IN_KERNEL: &str = "#b5179e";
+const WAITING: &str = "#0096c7";
 
 /// Returns the colour of a kind, from a palette that tells ten apart; devices have darker ones of their own.
 fn colour(kind: Kind) -> &'static str {
@@ -133,17 +135,28 @@ fn stages(page: &mut Page, recording: &Recording, shares: &Shares) {
     }
 }
 
-/// All threads on top of each other, and the processor time that was really used.
+/// All threads on top of each other, the processor time that was really used, and that for which processors waited.
 fn all_threads(page: &mut Page, recording: &Recording, shares: &Shares) {
-    let processors = Line::rate(recording, page.columns(), |sample| sample.cpu_ns as f64 / 1e9);
+    let line = |of: fn(&Sample) -> u64| {
+        Line::rate(recording, page.columns(), move |sample| of(sample) as f64 / 1e9)
+    };
+    let processors = line(|sample| sample.cpu_ns);
+    let (kernel, waiting) = (line(|sample| sample.system_ns), line(|sample| sample.io_wait_ns));
     let workers = recording.lanes.iter().filter(|lane| lane.is_worker()).count();
-    let most = shares.most().max(processors.most()).max(workers as f64);
+    let most = shares.most().max(processors.most()).max(waiting.most()).max(workers as f64);
     let scale = count_scale(most);
     let frame = page.frame("threads busy", HEIGHT_OF_ALL, 14.0);
     page.grid(&frame, &scale);
     draw_shares(page, &frame, shares, scale.top, 1.0, None);
-    processors.draw(page, &frame, scale.top, DARK, "processors busy");
-    page.key(&frame, &[(DARK, "processors busy")]);
+    let lines = [
+        (&processors, DARK, "processors busy"),
+        (&kernel, IN_KERNEL, "in the kernel"),
+        (&waiting, WAITING, "waiting for I/O"),
+    ];
+    for (line, colour, name) in lines {
+        line.draw(page, &frame, scale.top, colour, name);
+    }
+    page.key(&frame, &lines.map(|(_, colour, name)| (colour, name)));
 }
 
 /// A row for each thread.

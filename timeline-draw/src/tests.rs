@@ -31,6 +31,7 @@ fn recording(workers: usize, wall_ns: u64, title: &str) -> Recording {
         let mut sample = Sample::default();
         sample.at_ns = wall_ns / 50 * number;
         sample.cpu_ns = wall_ns / 60 * number * workers as u64;
+        (sample.system_ns, sample.io_wait_ns) = (sample.cpu_ns / 5, wall_ns / 500 * number);
         sample.read_bytes = number * 1_000_000_007;
         sample.resident_bytes = (300 << 20) + number;
         sample.counted_bytes = 200 << 20;
@@ -101,6 +102,9 @@ fn it_names_kinds_stages_and_limits_and_tells_each_thread() {
         "map",
         "output",
         "threads busy",
+        "processors busy",
+        "in the kernel",
+        "waiting for I/O",
         "worker-1",
         "reader-0",
         "I/O per second",

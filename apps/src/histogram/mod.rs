@@ -12,9 +12,13 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use tally::Tables;
 use tegula::device::{ARGUMENTS, Offload};
-use tegula::{Cut, Emit, Identity, Input, Job, Offloadable, Output, Result, Resumable, Split, Sum};
+use tegula::{
+    Answers, Cut, Emit, Identity, Input, Job, Offloadable, Output, Result, Resumable, Split, Sum,
+};
 
-/// Counts levels. Its keys are 256 times the channel (0 red, 1 green, 2 blue) and the level added.
+/// Counts levels. Its keys are 256 times the channel (0 red, 1 green, 2 blue) and the level added. The default
+/// knows no picture; it is the job of answers that a state holds.
+#[derive(Default)]
 pub struct Histogram {
     /// The layouts from the headers, by the path in a split's name.
     pictures: HashMap<PathBuf, Picture>,
@@ -45,8 +49,19 @@ impl Histogram {
     /// Returns the errors of [`Output::for_each`].
     pub fn levels(output: &Output<Histogram>) -> Result<Levels> {
         let mut levels = [[0; 256]; 3];
-        output.for_each(|key, count| {
-            levels[usize::from(key >> 8)][usize::from(key & 255)] = count;
+        output.for_each(|key, count| put(&mut levels, key, count))?;
+        Ok(levels)
+    }
+
+    /// Returns the counts of the answers so far, including zeros.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Answers::for_each`].
+    pub fn levels_shown(answers: &Answers<'_, Histogram>) -> Result<Levels> {
+        let mut levels = [[0; 256]; 3];
+        answers.for_each(|key, count| {
+            put(&mut levels, key, count);
+            Ok(())
         })?;
         Ok(levels)
     }
@@ -55,6 +70,11 @@ impl Histogram {
     pub fn svg(levels: &Levels) -> String {
         svg::draw(levels)
     }
+}
+
+/// Puts a count at the place of its key.
+fn put(levels: &mut Levels, key: u16, count: u64) {
+    levels[usize::from(key >> 8)][usize::from(key & 255)] = count;
 }
 
 impl Job for Histogram {

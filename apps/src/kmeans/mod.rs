@@ -62,6 +62,19 @@ impl KMeans {
     /// # Errors
     /// Returns [`Error::Option`] if there are fewer points than groups, or no group; and errors of running.
     pub fn group(&self, runs: &mut Runs<'_>, points: &Matrix) -> Result<Groups> {
+        self.group_seen(runs, points, &mut |_| Ok(()))
+    }
+
+    /// As [`group`](KMeans::group), and passes the groups to `see` when a round has ended.
+    ///
+    /// # Errors
+    /// Those of `group`, and those of `see`, after which no round follows.
+    pub fn group_seen(
+        &self,
+        runs: &mut Runs<'_>,
+        points: &Matrix,
+        see: &mut dyn FnMut(&Groups) -> Result<()>,
+    ) -> Result<Groups> {
         if !(1..=points.rows).contains(&self.groups) {
             let cause = format!("{} of {} points; give 1 to as many", self.groups, points.rows);
             return Err(Error::Option { option: "groups", cause });
@@ -80,6 +93,7 @@ impl KMeans {
         };
         while !groups.settled && groups.rounds < self.rounds_most {
             groups.advance(runs, points, on_devices.as_ref())?;
+            see(&groups)?;
         }
         Ok(groups)
     }

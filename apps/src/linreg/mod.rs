@@ -4,12 +4,33 @@
 mod sums;
 
 use crate::{Runs, double, fault};
-use sums::{ALL, BytePoints, TextPoints};
-use tegula::state::StateReport;
-use tegula::{Engine, Input, Options, Output, Result};
+use sums::ALL;
+pub use sums::{BytePoints, TextPoints};
+use tegula::{Input, Result};
 
-/// The sums that the line is made of, in the order of [`ALL`].
-type Sums = [double::Double; ALL.len()];
+/// The sums that a line is made of: the pairs of an answer of [`TextPoints`] or [`BytePoints`], whole or so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sums([double::Double; ALL.len()]);
+
+impl Sums {
+    /// Adds a pair of an answer of [`TextPoints`]: a number, and what it lacks.
+    pub fn add(&mut self, key: u8, sum: (f64, f64)) {
+        self.0[usize::from(key)] = sum;
+    }
+
+    /// Adds a pair of an answer of [`BytePoints`].
+    pub fn add_integer(&mut self, key: u8, sum: i64) {
+        self.add(key, double::of_integer(sum));
+    }
+
+    /// Returns the line.
+    ///
+    /// # Errors
+    /// [`Error::Record`](tegula::Error::Record) if there are fewer than two points or all have the same x.
+    pub fn line(&self) -> Result<Line> {
+        Line::from_sums(self.0)
+    }
+}
 
 /// The form of points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -46,38 +67,20 @@ impl Line {
     /// Returns [`Error::Record`](tegula::Error::Record) for a text line that is not a point, and if there
     /// are fewer than two points or all have the same x; and errors of reading.
     pub fn fit(runs: &mut Runs<'_>, input: Input, points: Points) -> Result<Line> {
-        let sums = match points {
-            Points::Text => text_sums(&runs.job(&TextPoints, input)?)?,
-            Points::Bytes => byte_sums(&runs.job(&BytePoints, input)?)?,
-        };
-        Line::from_sums(sums)
-    }
-
-    /// Returns the line through the points that a run of [`fit`](Line::fit) has saved so far, and how far the
-    /// run came. [`Options::state`] names the state of its job.
-    ///
-    /// # Errors
-    /// Those of [`JobRun::saved`](tegula::JobRun::saved), and of `fit` for too few points.
-    pub fn saved(
-        engine: &Engine,
-        options: &Options,
-        points: Points,
-    ) -> Result<(StateReport, Line)> {
-        let (report, sums) = match points {
+        let mut sums = Sums::default();
+        match points {
             Points::Text => {
-                let saved = engine.job(&TextPoints).options(options).saved()?;
-                (saved.report, text_sums(&saved.output)?)
+                runs.job(&TextPoints, input)?.for_each(|key, sum| sums.add(key, sum))?;
             }
             Points::Bytes => {
-                let saved = engine.job(&BytePoints).options(options).saved()?;
-                (saved.report, byte_sums(&saved.output)?)
+                runs.job(&BytePoints, input)?.for_each(|key, sum| sums.add_integer(key, sum))?;
             }
-        };
-        Ok((report, Line::from_sums(sums)?))
+        }
+        sums.line()
     }
 
     /// Computes the line from the sums.
-    fn from_sums(sums: Sums) -> Result<Line> {
+    fn from_sums(sums: [double::Double; ALL.len()]) -> Result<Line> {
         let [n, x, y, xx, xy, yy] = sums;
         let fault = |cause| fault("the points", cause);
         if n.0 < 2.0 {
@@ -104,16 +107,4 @@ impl Line {
             mean_y: y.0 / n.0,
         })
     }
-}
-
-fn text_sums(output: &Output<TextPoints>) -> Result<Sums> {
-    let mut sums = Sums::default();
-    output.for_each(|key, sum| sums[usize::from(key)] = sum)?;
-    Ok(sums)
-}
-
-fn byte_sums(output: &Output<BytePoints>) -> Result<Sums> {
-    let mut sums = Sums::default();
-    output.for_each(|key, sum| sums[usize::from(key)] = double::of_integer(sum))?;
-    Ok(sums)
 }

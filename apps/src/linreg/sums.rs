@@ -21,7 +21,8 @@ pub(super) enum Of {
 pub(super) const ALL: [Of; 6] = [Of::One, Of::X, Of::Y, Of::XX, Of::XY, Of::YY];
 
 /// Sums over points of two signed bytes.
-pub(super) struct BytePoints;
+#[derive(Clone, Copy, Debug)]
+pub struct BytePoints;
 
 impl Job for BytePoints {
     type Key = u8;
@@ -107,7 +108,8 @@ fn sums_of_bytes(points: &[[u8; 2]]) -> [i64; ALL.len()] {
 }
 
 /// Sums over points of text.
-pub(super) struct TextPoints;
+#[derive(Clone, Copy, Debug)]
+pub struct TextPoints;
 
 impl Job for TextPoints {
     type Key = u8;

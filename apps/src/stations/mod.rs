@@ -81,19 +81,31 @@ fn tenths(text: &[u8]) -> Option<i16> {
     is_number.then_some((tenths ^ -negative) + negative)
 }
 
-/// Returns the answer in the challenge's form: `{Abha=-23.0/18.0/59.2, Abidjan=...}` and a newline.
+/// An answer in the challenge's form: `{Abha=-23.0/18.0/59.2, Abidjan=...}` and a newline.
+#[derive(Clone, Debug, Default)]
+pub struct Text(Vec<u8>);
+
+impl Text {
+    /// Adds a station, in the order of names.
+    pub fn add(&mut self, name: &[u8], temperatures: Temperatures) {
+        self.0.extend_from_slice(if self.0.is_empty() { b"{" } else { b", " });
+        self.0.extend_from_slice(name);
+        self.0.extend_from_slice(format!("={temperatures}").as_bytes());
+    }
+
+    /// Returns the whole text.
+    pub fn end(mut self) -> Vec<u8> {
+        self.0.extend_from_slice(if self.0.is_empty() { b"{}\n" } else { b"}\n" });
+        self.0
+    }
+}
+
+/// Returns the answer in the challenge's form.
 ///
 /// # Errors
 /// Returns the errors of [`Output::for_each`].
 pub fn answer(output: &Output<Stations>) -> Result<Vec<u8>> {
-    let mut text = b"{".to_vec();
-    output.for_each(|name, temperatures| {
-        if text.len() > 1 {
-            text.extend_from_slice(b", ");
-        }
-        text.extend_from_slice(name);
-        text.extend_from_slice(format!("={temperatures}").as_bytes());
-    })?;
-    text.extend_from_slice(b"}\n");
-    Ok(text)
+    let mut text = Text::default();
+    output.for_each(|name, temperatures| text.add(name, temperatures))?;
+    Ok(text.end())
 }

@@ -1,5 +1,6 @@
 //! Flags of every command go together, and a command that was left out is refused by its feature.
 
+use super::*;
 use tegula_cli::parts::{commands, left_out};
 
 #[test]
@@ -19,5 +20,26 @@ fn a_command_that_was_left_out_is_refused_by_its_feature() {
     }
     for arguments in [&["tegula", "divide"][..], &["tegula"], &["tegula", "topology", "multiply"]] {
         assert_eq!(refusal(arguments), None, "{arguments:?}");
+    }
+}
+
+/// A flag that would change nothing is refused by its name, with the reason.
+#[test]
+fn flags_that_would_do_nothing_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = write(folder.path(), "text", "b\na\n");
+    let state = format!("--state={}", folder.path().join("state").display());
+    for (command, flags) in [
+        ("sort", &["--tile=1M"][..]),
+        ("sort", &["--pipeline=off"]),
+        ("sort", &["--groups=1"]),
+        ("sort", &["--skip-bad"]),
+        ("histogram", &["--skip-bad"]),
+        ("wordcount", &["--groups=1", "--job=a", "--incremental", &state]),
+        ("index", &["--show-by=value", "--show=every=50%"]),
+    ] {
+        let output = tegula().arg(command).arg(&text).args(flags).output().unwrap();
+        let name = flags[0].split('=').next().unwrap();
+        check_fault(&output, 2, &[name]);
     }
 }

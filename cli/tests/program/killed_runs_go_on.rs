@@ -214,6 +214,8 @@ fn what_is_shown_has_the_form_of_the_answer() {
     fs::write(path("keys"), b"to be\n\xff\n").unwrap();
     fs::write(path("log"), "ann login 5\nann logout 9\n").unwrap();
     fs::write(path("heat"), "Hot;9.9\nCold;-9.9\n").unwrap();
+    fs::write(path("picture"), b"P6\n2 1\n255\nabcdea").unwrap();
+    fs::write(path("points"), "1 2\n3 5\n").unwrap();
     let json = r#"{"user":{"id":"ann"},"bytes":5,"message":"To be"}"#;
     fs::write(path("json"), json).unwrap();
     let keys = path("keys").display().to_string();
@@ -231,6 +233,8 @@ fn what_is_shown_has_the_form_of_the_answer() {
         (&["stringmatch", "--key=to be", "--places", "--format=jsonl"], "text"),
         (&["logstats"], "log"),
         (&["stations"], "heat"),
+        (&["histogram", "--format=jsonl"], "picture"),
+        (&["linreg"], "points"),
     ]
     .into_iter()
     .enumerate()

@@ -93,6 +93,100 @@ fn of_an_index_and_of_a_stream() {
     assert!(said.lines().count() >= 2 && !said.contains("% of the input, 0 B"), "{said}");
 }
 
+/// A 24-bit picture without padding.
+fn picture(pixels: usize) -> Vec<u8> {
+    let mut bytes = format!("P6\n{pixels} 1\n255\n").into_bytes();
+    bytes.extend((0..3 * pixels).map(|at| (at * 7 % 251) as u8));
+    bytes
+}
+
+/// The last show of an answer that is one document is the answer, and each one before is that of a prefix.
+#[test]
+fn documents_are_shown_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let heat: String =
+        (0..60_000).map(|i| format!("s{};{}.{}\n", i % 50, i % 90, i % 10)).collect();
+    let points: String = (0..60_000).map(|i| format!("{i} {}\n", i * 3 % 1009)).collect();
+    let to = folder.path().join("shows");
+    for (command, input) in [
+        (&["stations"][..], heat.into_bytes()),
+        (&["linreg"], points.into_bytes()),
+        (&["linreg", "--points=bytes"], b"abcdefgh".repeat(50_000)),
+        (&["histogram"], picture(400_000)),
+    ] {
+        let path = write(folder.path(), "input", input);
+        let mut run = tegula();
+        run.args(command).arg(&path).args([
+            "-j1",
+            "--tile=64k",
+            "--show=every=25%",
+            "--show-in-order",
+        ]);
+        let answer = answer(run.arg("--show-to").arg(&to).output().unwrap());
+        let shows = fs::read(&to).unwrap();
+        assert!(shows.ends_with(&answer), "{command:?}");
+        let heads = shows.split(|&byte| byte == b'\n').filter(|line| line.starts_with(b"# show "));
+        assert!(heads.count() >= 3, "{command:?}");
+    }
+    let mut run = tegula();
+    let path = write(folder.path(), "one", "1 2\n");
+    run.args(["linreg"]).arg(path).args(["--show=every=1%", "--show-to"]);
+    check_fault(&run.arg(&to).output().unwrap(), 1, &["fewer than two"]);
+    assert!(fs::read_to_string(&to).unwrap().contains("\n# no line: "));
+}
+
+#[test]
+fn of_rounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let points: String = (0..2000).map(|i| format!("{} {}\n", i * 37 % 101, i * i % 97)).collect();
+    let (path, to) = (write(folder.path(), "points", points), folder.path().join("shows"));
+    let kmeans = |more: &[&str]| {
+        let mut run = tegula();
+        run.args(["kmeans", "-k", "5", "--rounds", "7"]).arg(&path).args(more);
+        run.arg("--show-to").arg(&to).output().unwrap()
+    };
+    for (every, expected) in [("every=round", 7), ("every=3rounds", 3)] {
+        let answer = kmeans(&["--show", every]).stdout;
+        let shows = fs::read(&to).unwrap();
+        let text = String::from_utf8_lossy(&shows);
+        let heads: Vec<&str> =
+            text.lines().filter(|line| line.starts_with("# show, round ")).collect();
+        assert_eq!(heads.len(), expected, "{text}");
+        assert!(heads[expected - 1].ends_with(", complete") && shows.ends_with(&answer), "{text}");
+        assert_eq!(text.lines().count(), expected * 6);
+    }
+    assert_eq!(kmeans(&["--show", "every=5%"]).status.code(), Some(2));
+}
+
+/// The second tier counts the keys of each value.
+#[test]
+fn in_two_tiers() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, to) = (write(folder.path(), "text", some_text()), folder.path().join("shows"));
+    let counts = text(tegula().arg("wordcount").arg(&path).output().unwrap());
+    let mut expected: BTreeMap<&[u8], u64> = BTreeMap::new();
+    for line in counts.lines() {
+        *expected.entry(line.split('\t').nth(1).unwrap().as_bytes()).or_default() += 1;
+    }
+    for (format, line) in [("tsv", "V\tN\n"), ("jsonl", "{\"value\":\"V\",\"keys\":N}\n")] {
+        let mut run = tegula();
+        run.arg("wordcount").arg(&path).args([
+            "--show=every=20%",
+            "--show-by=value",
+            "--show-top=all",
+        ]);
+        run.arg(format!("--format={format}")).arg("--show-to").arg(&to);
+        answer(run.output().unwrap());
+        let lines = expected.iter().map(|(value, keys)| {
+            line.replace('V', std::str::from_utf8(value).unwrap()).replace('N', &keys.to_string())
+        });
+        let last: String = lines.collect();
+        let shows = fs::read_to_string(&to).unwrap();
+        assert!(shows.ends_with(&last), "{shows}");
+        assert!(shows.matches("show").count() >= 2, "{shows}");
+    }
+}
+
 #[test]
 fn what_cannot_be_shown_is_said_in_one_line() {
     let output = count_text(b"a b", &["--show=every=5%"]);

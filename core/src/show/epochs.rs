@@ -12,6 +12,7 @@
 
 use super::sample::{Asked, Sample};
 use super::{Every, Wanted};
+use crate::coverage::{ALL_FILES, Coverage, Ranges};
 use crate::map::Spot;
 use crate::partial::Partial;
 use crate::plan::{Part, Plan};
@@ -136,10 +137,11 @@ pub(super) enum Event<V> {
 
 impl<'r, V: Copy> Epochs<'r, V> {
     /// Creates the epochs of a run by `workers` workers and `devices` devices, which are numbered after the
-    /// workers. `make` makes their partials.
+    /// workers. `done` was mapped by an earlier run. `make` makes their partials.
     pub(crate) fn new(
         show: Wanted,
         plan: &Plan,
+        done: Option<&Coverage>,
         (workers, devices): (usize, usize),
         make: impl Fn() -> Partial<V> + Send + Sync + 'r,
     ) -> Epochs<'r, V> {
@@ -149,7 +151,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
             Every::Bytes(bytes) => Some(bytes),
             Every::Time(_) => None,
         };
-        let borders = show.is_in_order().then(|| borders(plan, step_bytes.unwrap_or(1)));
+        let borders = show.is_in_order().then(|| borders(plan, done, step_bytes.unwrap_or(1)));
         let step_bytes = step_bytes.filter(|_| borders.is_none());
         let epochs = if borders.is_some() { VecDeque::new() } else { [Epoch::NEW].into() };
         Epochs {
@@ -454,18 +456,29 @@ impl<V> Shared<V> {
     }
 }
 
-/// Returns the first tile end after each multiple of `step_bytes`, and the end of the input.
-fn borders(plan: &Plan, step_bytes: u64) -> Vec<Border> {
+/// Returns the first tile end after each multiple of `step_bytes`, and the end of the input. The pairs of splits that
+/// are done cannot be told apart, so none of them is after the first border.
+fn borders(plan: &Plan, done: Option<&Coverage>, step_bytes: u64) -> Vec<Border> {
     let mut borders = Vec::new();
     let (mut bytes, mut splits, mut due) = (0, 0, step_bytes);
-    for part in &plan.parts {
-        let Part::Ranged(ranged) = part else { continue };
+    let ranged = plan.parts.iter().filter_map(|part| match part {
+        Part::Ranged(ranged) => {
+            Some((ranged, done.and_then(|done| done.of(ranged.number, ALL_FILES))))
+        }
+        Part::Packed(_) | Part::Stream(_) => None,
+    });
+    let count = |ranges: &Ranges| ranges.iter().map(|range| range.end - range.start).sum::<u64>();
+    let mut done_after: u64 = ranged.clone().filter_map(|(_, done)| done).map(count).sum();
+    for (ranged, done) in ranged {
         let mut first = 0;
         for (tile_bytes, end) in ranged.layout.tile_bytes() {
+            let gaps = done.map(|done| done.gaps(first..end).map(|gap| gap.end - gap.start).sum());
+            let left = gaps.unwrap_or(end - first);
             bytes += tile_bytes;
-            splits += end - first;
+            splits += left;
+            done_after -= end - first - left;
             first = end;
-            if bytes >= due || bytes == plan.bytes {
+            if done_after == 0 && (bytes >= due || bytes == plan.bytes) {
                 borders.push(Border { end: (ranged.number, end), splits });
                 splits = 0;
                 due = (bytes / step_bytes + 1).saturating_mul(step_bytes);

@@ -29,7 +29,8 @@
 //! Tiles end in any order, but a show in order covers a prefix of the input (the online bitmap). Splits are
 //! then handed out ascending, to all groups from one queue, and epochs end where tiles do. An epoch counts
 //! its missing splits. Pairs of later splits are kept in epochs of their own until those before are closed.
-//! The cost is a hand-over per worker and epoch, and the gain of groups.
+//! The cost is a hand-over per worker and epoch, and the gain of groups. A run that resumes holds the pairs that were
+//! saved as a whole, so its first epoch reaches to the last split of those.
 
 mod epochs;
 mod estimates;
@@ -167,7 +168,8 @@ impl<'s, J: Job> Show<'s, J> {
 
     /// Makes each show of a prefix of the input: of exactly the records that begin in its first
     /// [`Shown::bytes`] bytes, up to the end of a tile ([`Options::tile_bytes`]). Not for streams and
-    /// compressed files, whose tile ends are not known beforehand.
+    /// compressed files, whose tile ends are not known beforehand. A run that resumes makes its first show when all
+    /// is mapped before the last split that was saved. Not for incremental runs.
     pub fn in_order(mut self, in_order: bool) -> Show<'s, J> {
         self.wanted.in_order = in_order;
         self
@@ -190,7 +192,7 @@ impl Wanted {
     }
 
     /// Checks that an input allows such shows.
-    pub(crate) fn check(&self, plan: &Plan, is_saved: bool) -> Result<()> {
+    pub(crate) fn check(&self, plan: &Plan, is_incremental: bool) -> Result<()> {
         let refuse = |cause: &str| Err(Error::Option { option: "show", cause: cause.to_owned() });
         let streams = plan.parts.iter().any(|part| matches!(part, Part::Stream(_)));
         let ranged = plan.parts.iter().all(|part| matches!(part, Part::Ranged(_)));
@@ -207,9 +209,9 @@ impl Wanted {
                 "shows in the order of the input are of files that can be read at any offset; \
                  leave the order, or decompress or save the input first",
             ),
-            _ if self.in_order && is_saved => refuse(
-                "a run that is saved may go on in the middle of its input, so its shows cannot be in \
-                 the order of the input; leave the order, or the state",
+            _ if self.in_order && is_incremental => refuse(
+                "a run that finds the tiles of another one begins with tiles from anywhere, so its shows cannot \
+                 be in the order of the input; leave the order, or the tiles",
             ),
             _ => Ok(()),
         }

@@ -531,10 +531,64 @@ fn a_run_that_goes_on_shows_what_was_saved_of_it() {
             assert!(shows.iter().all(|show| show.bytes >= stats.restored_bytes));
             let last = &shows[shows.len() - 1];
             assert!(last.counts() == all && last.text() == answer);
-            let show = Show::new(every, |_| Ok(())).in_order(true);
-            let result = engine.job(&JOB).options(&options(&Cancel::new())).show(show).run(input());
-            error_saying(engine, result, &["show", "leave the order, or the state"]);
+            if incremental {
+                let show = Show::new(every, |_| Ok(())).in_order(true);
+                let options = options(&Cancel::new());
+                let result = engine.job(&JOB).options(&options).show(show).run(input());
+                error_saying(engine, result, &["show", "leave the order, or the tiles"]);
+            }
         }
+    }
+}
+
+/// Also of a run that was killed and goes on, whose saved pairs are of tiles here and there: its shows begin with the
+/// prefix that has all of those.
+#[test]
+fn shows_in_order_of_a_saved_run_are_of_a_prefix() {
+    let text = sample_text(50_000);
+    for engine in engines() {
+        let folder = folder_of(&[&text]);
+        let kept = tempfile::tempdir().unwrap();
+        let mut restored = 0;
+        // Each run is stopped after some shows, and the next one goes on; the last one ends.
+        for shows_most in [3, 2, 4, u64::MAX] {
+            let cancel = Cancel::new();
+            let options = Options {
+                tile_bytes: Some(3000),
+                split_bytes: Some(1000),
+                state: Some(State::new(kept.path(), "words").save_every(SaveEvery::Tiles(1))),
+                cancel: cancel.clone(),
+                ..Options::default()
+            };
+            // Without order, so that what is saved is not a prefix.
+            let in_order = shows_most != 3;
+            let mut seen = Vec::new();
+            let show = Show::new(Every::Part(0.04), |shown: &Shown<'_, Words>| {
+                seen.push(Seen::of(shown));
+                if shown.number == shows_most {
+                    cancel.cancel();
+                }
+                Ok(())
+            });
+            let show = show.in_order(in_order);
+            let input = Input::paths([file_in(&folder, 0)]).unwrap();
+            let result = engine.job(&JOB).options(&options).show(show).run(input);
+            if in_order {
+                for show in &seen {
+                    assert_eq!(show.counts(), count_prefix(&[&text[..]], show.bytes));
+                }
+            }
+            match result {
+                Ok(output) => {
+                    let stats = output.stats();
+                    restored = stats.restored_bytes;
+                    assert!(seen.iter().all(|show| show.bytes >= restored));
+                    assert!(seen.last().is_some_and(|last| last.is_last));
+                }
+                Err(error) => assert!(error.to_string().contains("cancelled"), "{error}"),
+            }
+        }
+        assert!(restored > 0);
     }
 }
 

@@ -204,6 +204,12 @@ fn json_is_a_trace_that_holds_what_was_recorded() {
         of("C").iter().map(|event| event["name"].as_str().unwrap()).collect();
     assert_eq!(counters, ["bytes_per_second", "memory_bytes", "processors"].into());
     assert!(recording.samples.len() >= 3 && recording.samples.is_sorted_by_key(|s| s.at_ns));
+    for processors in of("C").iter().filter(|event| event["name"] == "processors") {
+        let parts = ["busy", "user", "system", "io_wait"];
+        let [busy, user, system, _] = parts.map(|part| processors["args"][part].as_f64().unwrap());
+        // The kernel's part comes in whole ticks.
+        assert!(user + system >= busy - 0.002, "{processors}");
+    }
 }
 
 #[test]

@@ -1,12 +1,8 @@
 //! The one search for sizes, on real work: the best size so far and a neighbour take turns, so that a change
-//! in the data or on the machine meets both alike. A neighbour wins if it is good enough in four turns of five.
+//! in the data or on the machine meets both alike. A neighbour wins if it is good enough in most turns of a few.
 //! Takes the rate of each turn; hands on the size to use next. The caller defines a turn.
 
 use std::time::Duration;
-
-/// Turns of each size in a comparison, and the number of them that the neighbour must win.
-const TURNS: u32 = 5;
-const WINS: u32 = 4;
 
 /// The distance of a neighbour from the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,13 +13,17 @@ pub enum Steps {
     Lengthening,
 }
 
-/// The part of the best rate from which on a neighbour is good enough: of a larger, and of a smaller size.
+/// When a neighbour is good enough to take the best one's place.
 #[derive(Clone, Copy, Debug)]
 pub struct Enough {
-    /// Of a larger size.
+    /// The least part of the best rate, of a larger size.
     pub larger: f64,
-    /// Of a smaller size.
+    /// The same of a smaller size.
     pub smaller: f64,
+    /// Turns of each size in a comparison.
+    pub turns: u32,
+    /// The number of them in which the neighbour must reach that part.
+    pub wins: u32,
 }
 
 /// A search between a least and a most size.
@@ -119,10 +119,10 @@ impl Search {
         self.on_other = false;
         self.turns += 1;
         let is_larger = other > self.best;
-        let enough = if is_larger { self.enough.larger } else { self.enough.smaller };
-        self.wins += u32::from(rate >= self.rate * enough);
-        let has_lost = self.turns - self.wins > TURNS - WINS;
-        match (self.wins >= WINS, is_larger) {
+        let part = if is_larger { self.enough.larger } else { self.enough.smaller };
+        self.wins += u32::from(rate >= self.rate * part);
+        let has_lost = self.turns - self.wins > self.enough.turns - self.enough.wins;
+        match (self.wins >= self.enough.wins, is_larger) {
             (true, _) => {
                 (self.best, self.settled) = (other, 0);
                 if !is_larger {
@@ -183,12 +183,17 @@ impl Search {
 const TURN: Duration = Duration::from_millis(2);
 /// The tolerance: a larger size may be slower by this, a smaller one must be faster by it.
 const TIE: f64 = 0.01;
+/// The gain without which a steady search keeps its size. Turns of 2 ms differ by several per cent, so many are
+/// compared: of equal sizes hardly one in a hundred then wins by chance.
+const GAIN: f64 = 0.02;
+const STEADY_TURNS: u32 = 9;
+const STEADY_WINS: u32 = 7;
 /// Turns that a settled search waits before it looks again.
 const REST: u32 = 50;
 const REST_MOST: u32 = 5000;
 
-/// A search whose turns are pieces of work of some milliseconds together. Of sizes that are as good the larger
-/// wins. Takes the bytes and time of pieces of work.
+/// A search whose turns are pieces of work of some milliseconds together. Takes the bytes and time of pieces of
+/// work.
 #[derive(Clone, Debug)]
 pub struct TimedSearch {
     search: Search,
@@ -200,9 +205,22 @@ pub struct TimedSearch {
 }
 
 impl TimedSearch {
-    /// Creates a search that begins with `start`, between `least` and `most`.
+    /// Creates a search that begins with `start`, between `least` and `most`. Of sizes that are as good the
+    /// larger wins.
     pub fn new(start: u64, least: u64, most: u64) -> TimedSearch {
-        let enough = Enough { larger: 1.0 - TIE, smaller: 1.0 + TIE };
+        let enough = Enough { larger: 1.0 - TIE, smaller: 1.0 + TIE, turns: 5, wins: 4 };
+        TimedSearch::of(start, least, most, enough)
+    }
+
+    /// Creates a search that leaves `start` only for a size that is clearly better, so that it ends alike
+    /// whenever the same work is done again.
+    pub fn steady(start: u64, least: u64, most: u64) -> TimedSearch {
+        let (turns, wins) = (STEADY_TURNS, STEADY_WINS);
+        let enough = Enough { larger: 1.0 + GAIN, smaller: 1.0 + GAIN, turns, wins };
+        TimedSearch::of(start, least, most, enough)
+    }
+
+    fn of(start: u64, least: u64, most: u64, enough: Enough) -> TimedSearch {
         let search = Search::new(start, least, most, Steps::Doubling, enough);
         TimedSearch { search, bytes: 0, time: Duration::ZERO, rested: 0 }
     }

@@ -48,7 +48,7 @@ impl Units {
         let start = (start_bytes / split_bytes).max(1);
         let room = budget_bytes / part::UNIT / workers as u64;
         let most = (UNIT_BYTES_MOST.min(room) / split_bytes).max(start);
-        let search = Led { search: TimedSearch::new(start, 1, most), leader: 0 };
+        let search = Led { search: TimedSearch::steady(start, 1, most), leader: 0 };
         let search = Some(Mutex::new(search));
         Units { now: AtomicU64::new(start), search, split_bytes }
     }

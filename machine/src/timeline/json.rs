@@ -104,8 +104,19 @@ fn counters(from: &Sample, to: &Sample, out: &mut dyn Write) -> io::Result<()> {
         ("device_written", rate(from.device_written_bytes, to.device_written_bytes) as f64),
     ];
     counter(from.at_ns, "bytes_per_second", &rates)?;
-    let processors = to.cpu_ns.saturating_sub(from.cpu_ns) as f64 / 1e9 / seconds;
-    counter(from.at_ns, "processors", &[("busy", (processors * 1000.0).round() / 1000.0)])?;
+    let processors = |from: u64, to: u64| {
+        let part = to.saturating_sub(from) as f64 / 1e9 / seconds;
+        (part * 1000.0).round() / 1000.0
+    };
+    // The kernel's part is counted in ticks, so it may be ahead of the sum.
+    let user = |sample: &Sample| sample.cpu_ns.saturating_sub(sample.system_ns);
+    let parts = [
+        ("busy", processors(from.cpu_ns, to.cpu_ns)),
+        ("user", processors(user(from), user(to))),
+        ("system", processors(from.system_ns, to.system_ns)),
+        ("io_wait", processors(from.io_wait_ns, to.io_wait_ns)),
+    ];
+    counter(from.at_ns, "processors", &parts)?;
     let memory = [("resident", to.resident_bytes as f64), ("counted", to.counted_bytes as f64)];
     counter(to.at_ns, "memory_bytes", &memory)
 }

@@ -1,5 +1,6 @@
 //! The sampler: a thread that reads, every 50 ms, the bytes that the process has read and written, its
-//! processor time and its memory, as the system and the budget count them. When there is no room for more
+//! processor time and its memory, as the system and the budget count them, and the time that processors waited
+//! for I/O, which the system counts for the whole machine. When there is no room for more
 //! samples, every second one is dropped, and the interval doubles.
 
 use super::Clock;
@@ -25,6 +26,11 @@ pub struct Sample {
     pub at_ns: u64,
     /// Processor time used since the process began, in nanoseconds.
     pub cpu_ns: u64,
+    /// The part of it in the kernel, in nanoseconds. The system counts it in ticks, mostly of 10 ms.
+    pub system_ns: u64,
+    /// Time for which processors of the machine were idle since it started while some process's I/O was under way,
+    /// in nanoseconds, summed over processors.
+    pub io_wait_ns: u64,
     /// Bytes read by the process since it began, from wherever they came.
     pub read_bytes: u64,
     /// Bytes written by the process since it began, to wherever they went.
@@ -42,10 +48,13 @@ pub struct Sample {
 impl Sample {
     /// Sends the sample to subscribers of `tracing`.
     fn trace(&self) {
-        let Sample { cpu_ns, read_bytes, written_bytes, resident_bytes, counted_bytes, .. } = *self;
+        let Sample { cpu_ns, system_ns, io_wait_ns, read_bytes, written_bytes, .. } = *self;
+        let Sample { resident_bytes, counted_bytes, .. } = *self;
         tracing::trace!(
             target: "tegula::timeline::sample",
             cpu_ns,
+            system_ns,
+            io_wait_ns,
             read_bytes,
             written_bytes,
             resident_bytes,
@@ -140,15 +149,23 @@ impl State {
     }
 }
 
-/// The system's files about this process, opened once.
+/// The system's files about this process and about the machine, opened once.
 struct Eyes {
     io: Option<File>,
     statm: Option<File>,
+    stat: Option<File>,
+    machine: Option<File>,
 }
 
 impl Eyes {
     fn open() -> Eyes {
-        Eyes { io: File::open("/proc/self/io").ok(), statm: File::open("/proc/self/statm").ok() }
+        let open = |path| File::open(path).ok();
+        Eyes {
+            io: open("/proc/self/io"),
+            statm: open("/proc/self/statm"),
+            stat: open("/proc/self/stat"),
+            machine: open("/proc/stat"),
+        }
     }
 
     fn look(&self, clock: Clock, blocks: &Weak<BlockPool>) -> Sample {
@@ -171,8 +188,18 @@ impl Eyes {
         let pages = read(self.statm.as_ref(), &mut text).split_whitespace().nth(1);
         let pages: u64 = pages.and_then(|pages| pages.parse().ok()).unwrap_or(0);
         sample.resident_bytes = pages * rustix::param::page_size() as u64;
+        // The name of the process, which may contain anything, ends with the last parenthesis.
+        let (_, figures) = read(self.stat.as_ref(), &mut text).rsplit_once(')').unwrap_or_default();
+        sample.system_ns = ticks_ns(figures, 12);
+        sample.io_wait_ns = ticks_ns(read(self.machine.as_ref(), &mut text), 5);
         sample
     }
+}
+
+/// Returns a count of ticks, by its place among words, in nanoseconds.
+fn ticks_ns(words: &str, place: usize) -> u64 {
+    let ticks = words.split_ascii_whitespace().nth(place).and_then(|word| word.parse::<u64>().ok());
+    ticks.unwrap_or(0) * (1_000_000_000 / rustix::param::clock_ticks_per_second().max(1))
 }
 
 /// Returns the present text of a short file.
@@ -205,5 +232,32 @@ mod tests {
         let second = Eyes::open().look(clock, &Weak::new());
         assert!(second.at_ns > first.at_ns && second.cpu_ns >= first.cpu_ns);
         assert!(second.read_bytes > first.read_bytes && second.resident_bytes > 1 << 20);
+    }
+
+    // utime, stime and the machine's iowait are the 14th and 15th word of /proc/self/stat and the 5th number of
+    // /proc/stat (proc(5)); here the first two begin after the name.
+    #[test]
+    fn ticks_are_found_by_their_place() {
+        let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+        let stat = "7 (a (b) 3 c) R 1 7 7 0 -1 4194304 99 0 0 0 250 31 0 0 20 0 1 0 5 6 7";
+        let (_, figures) = stat.rsplit_once(')').unwrap();
+        assert_eq!((ticks_ns(figures, 11), ticks_ns(figures, 12)), (250 * tick, 31 * tick));
+        assert_eq!(ticks_ns("cpu  10 20 30 40 50 60 0 0 0 0\ncpu0 1 2 3 4 5", 5), 50 * tick);
+        assert_eq!((ticks_ns("", 5), ticks_ns("cpu x", 1)), (0, 0));
+    }
+
+    #[test]
+    fn time_in_the_kernel_is_part_of_the_processor_time() {
+        let clock = Clock { epoch: Instant::now() };
+        let began = Instant::now();
+        let first = Eyes::open().look(clock, &Weak::new());
+        let mut last = first;
+        // Reading this makes the kernel work; a tick must pass.
+        while last.system_ns == first.system_ns && began.elapsed() < Duration::from_secs(20) {
+            let _ = std::fs::read("/proc/self/smaps").unwrap();
+            last = Eyes::open().look(clock, &Weak::new());
+        }
+        assert!(last.system_ns > first.system_ns, "{last:?}");
+        assert!(last.system_ns - first.system_ns <= last.cpu_ns - first.cpu_ns + 20_000_000);
     }
 }

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""The five papers, figure by figure: `docs/papers.md` and its plots, made from raw results.
+
+Results that are missing or were measured more than a hundred commits ago are measured again first, where their inputs
+and programs are here; else the page says how old they are. `--only` names some figures (`ostrich-15`), whose results
+alone are measured; the page always has all of them. `--kept` measures nothing.
+
+    python3 bench/papers/papers.py --corpus bench/corpus --tegula target/release/tegula
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from asymmetric import ASYMMETRIC
+from figure import Figure, Made, Paper
+from kept import COMMITS_MOST, RESULTS, ROOT, Kept, is_old, told
+from m3r import M3R
+from measure import Failed, run_script, table
+from metis import METIS
+from ostrich import OSTRICH
+from plot import drawn
+from supmr import SUPMR
+
+PAPERS = (OSTRICH, METIS, SUPMR, M3R, ASYMMETRIC)
+PLOTS = "papers"
+# One run of what takes minutes, three of the rest: the whole takes less than two hours on two cores.
+RUNS = {"bench-hadoop": 1, "bench-nodes": 1, "bench-containers": 2}
+RUNS_ELSE = 3
+
+
+def wanted(only: list[str]) -> list[tuple[Paper, Figure]]:
+    """The figures whose results are measured."""
+    figures = {
+        paper.id_of(figure): (paper, figure)
+        for paper in PAPERS
+        for figure in paper.figures
+    }
+    unknown = [name for name in only if name not in figures]
+    if unknown:
+        raise Failed(f"no figure {unknown[0]}; there are {', '.join(figures)}")
+    return [figures[name] for name in only] if only else list(figures.values())
+
+
+def missing(name: str, options: argparse.Namespace) -> str:
+    """Why a result cannot be measured here, or nothing."""
+    result = RESULTS[name]
+    texts = [text for text in result.inputs if not (options.corpus / text).is_file()]
+    if texts:
+        return f"{texts[0]} is missing (make corpus LINUX_SOURCE=folder)"
+    if result.target in ("bench-hadoop", "bench-remote") and not shutil.which("mvn"):
+        return "Maven is missing"
+    if result.target == "bench-nodes" and os.geteuid() != 0:
+        return "quotas of processors need root"
+    if name == "caches" and not shutil.which("valgrind"):
+        return "valgrind is missing"
+    return ""
+
+
+def measure(names: list[str], options: argparse.Namespace) -> None:
+    """Measures results anew; what fails is said, and does not stop the others."""
+    done: set[str] = set()
+    for name in names:
+        result = RESULTS[name]
+        command = result.target or result.measurement
+        if not command or command in done:
+            continue
+        done.add(command)
+        if why := missing(name, options):
+            say(f"{name}: kept as it is: {why}")
+            continue
+        start = time.monotonic()
+        if result.measurement:
+            argv = [
+                sys.executable,
+                str(Path(__file__).with_name("taken.py")),
+                result.measurement,
+            ]
+            argv += [
+                "--corpus",
+                str(options.corpus),
+                "--tegula",
+                str(options.tegula),
+                "--runs",
+                str(RUNS_ELSE),
+            ]
+            argv += ["--phoenix", str(options.phoenix)] if options.phoenix else []
+        else:
+            runs = RUNS.get(result.target, RUNS_ELSE)
+            argv = [
+                "make",
+                "-C",
+                str(ROOT),
+                result.target,
+                f"RUNS={runs}",
+                f"CORPUS={options.corpus}",
+                *result.variables.split(),
+            ]
+        code = subprocess.run(argv, stdout=subprocess.DEVNULL).returncode
+        # A benchmark that misses a target of its own has measured all the same.
+        say(
+            f"{name}: {time.monotonic() - start:.0f} s{'' if code == 0 else f', exit code {code}'}"
+        )
+
+
+def say(text: str) -> None:
+    print(f"papers: {text}", file=sys.stderr, flush=True)
+
+
+def section(paper: Paper, figure: Figure, kept: Kept, plots: Path) -> list[str]:
+    """The part of the page on one figure; its plot is written beside."""
+    name = paper.id_of(figure)
+    lines = [
+        f"### {figure.number[0].upper()}{figure.number[1:]}: {figure.title}",
+        "",
+        f"Printed: {figure.printed}.",
+        "",
+    ]
+    made, why = made_of(figure, kept)
+    if made is None:
+        return [*lines, f"**Cannot be made here:** {why}.", ""]
+    lines += [
+        f"**{figure.kind.capitalize()}.** {made.sentence}",
+        "",
+        table(list(made.heads), made.rows),
+        "",
+    ]
+    if made.plot is not None:
+        (plots / f"{name}.svg").write_text(drawn(made.plot))
+        lines += [f"![{made.plot.title}]({PLOTS}/{name}.svg)", ""]
+    lines += [f"Raw: {'; '.join(told(need) for need in figure.needs)}.", ""]
+    return lines
+
+
+def made_of(figure: Figure, kept: Kept) -> tuple[Made | None, str]:
+    """A figure, or why it cannot be made."""
+    if figure.make is None:
+        return None, figure.not_made
+    try:
+        return figure.make(kept), ""
+    except Failed as failure:
+        return None, f"its results are not here ({failure})"
+
+
+def page(kept: Kept, docs: Path) -> str:
+    plots = docs / PLOTS
+    shutil.rmtree(plots, ignore_errors=True)
+    plots.mkdir(parents=True)
+    lines = [
+        "# The five papers, figure by figure",
+        "",
+        "`make papers` makes this page and its plots: the values that each paper printed beside those of Tegula on the same",
+        "kind of work. **Measured** figures come from runs on the machine that is named with their raw results. Figures **on",
+        "described machines** are simulated with costs that were recorded in real runs. Plots of the papers have no numbers,",
+        "so of those only what the text says is here. Processor time is user and system time; times are medians.",
+        "",
+        f"Results that are older than {COMMITS_MOST} commits are measured again where their inputs are there, and marked where not.",
+        "The Linux source, from which some texts are made, is one such input (`make corpus LINUX_SOURCE=folder`); the programs of",
+        "Phoenix++ and Metis, built from their authors' sources, are others (`PHOENIX=`, `METIS=`).",
+        "",
+    ]
+    for paper in PAPERS:
+        lines += [
+            f"## {paper.title}",
+            "",
+            f"The authors' machine: {paper.machine}.",
+            "",
+        ]
+        for figure in paper.figures:
+            lines += section(paper, figure, kept, plots)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description="Make the figures of the five papers again."
+    )
+    parser.add_argument(
+        "--corpus", type=Path, required=True, help="folder of the inputs"
+    )
+    parser.add_argument("--tegula", type=Path, required=True, help="tegula's binary")
+    parser.add_argument(
+        "--phoenix", type=Path, help="the word count of Phoenix++, if it is built"
+    )
+    parser.add_argument(
+        "--docs", type=Path, default=ROOT / "docs", help="folder of the page"
+    )
+    parser.add_argument(
+        "--only",
+        nargs="*",
+        default=[],
+        metavar="FIGURE",
+        help="measure what these need, always",
+    )
+    parser.add_argument("--kept", action="store_true", help="measure nothing")
+    options = parser.parse_args()
+    options.corpus, options.tegula = (
+        options.corpus.absolute(),
+        options.tegula.absolute(),
+    )
+    figures = wanted(options.only)
+    needs = list(dict.fromkeys(need for _, figure in figures for need in figure.needs))
+    if not options.kept:
+        measure([need for need in needs if options.only or is_old(need)], options)
+    (options.docs / "papers.md").write_text(page(Kept(), options.docs))
+    return 0
+
+
+if __name__ == "__main__":
+    run_script(main)
