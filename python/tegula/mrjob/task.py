@@ -10,8 +10,10 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from io import BytesIO
+from itertools import chain
 from typing import Any
 
 PAIR = b"k"
@@ -59,8 +61,10 @@ class MapTask:
         lines = data.split(b"\n")
         if not lines[-1]:
             lines.pop()
+        if b"\r" in data:
+            lines = [line.rstrip(b"\r") for line in lines]
         read, write = job.pick_protocols(self.step, "mapper")
-        pairs = job.map_pairs((read(line.rstrip(b"\r\n")) for line in lines), self.step)
+        pairs = job.map_pairs(map(read, lines), self.step)
         if self.combines:
             pairs, write = self._combined(job, pairs, write)
         for key, value in pairs:
@@ -77,22 +81,34 @@ class MapTask:
     def _combined(self, job: Any, pairs: Any, write: Any) -> tuple[Any, Any]:
         """Return what the combiner makes of pairs, and how that is written."""
         read, write_combined = job.pick_protocols(self.step, "combiner")
-        groups: dict[Any, tuple[Any, list[Any]]] = {}
+        of_texts: defaultdict[str, list[Any]] = defaultdict(list)
+        of_others: dict[bytes, tuple[Any, list[Any]]] = {}
         for key, value in pairs:
             # Numbers that are equal may be written differently, and lists are no keys of a dict.
             if type(key) is str and type(value) in PLAIN:
-                group: Any = key
+                of_texts[key].append(value)
             else:
                 line = write(key, value)
-                group = line.partition(b"\t")[0]
                 key, value = read(line)
-            found = groups.get(group)
-            if found is None:
-                groups[group] = (key, [value])
-            else:
-                found[1].append(value)
-        together = ((key, value) for key, values in groups.values() for value in values)
-        return job.combine_pairs(together, self.step), write_combined
+                of_key = of_others.setdefault(line.partition(b"\t")[0], (key, []))
+                of_key[1].append(value)
+        groups = chain(of_texts.items(), of_others.values())
+        return self._combine(job, groups), write_combined
+
+    def _combine(
+        self, job: Any, groups: Iterable[tuple[Any, list[Any]]]
+    ) -> Iterator[Any]:
+        """Yield what the combiner makes of keys with their values: `combine_pairs`, which takes them pair by pair."""
+        from mrjob.step import MRStep
+
+        step = job._get_step(self.step, MRStep)
+        if step["combiner_init"]:
+            yield from step["combiner_init"]() or ()
+        combiner = step["combiner"]
+        for key, values in groups:
+            yield from combiner(key, iter(values)) or ()
+        if step["combiner_final"]:
+            yield from step["combiner_final"]() or ()
 
     def _begin(self) -> None:
         """Make the job object of this process, in the folder and the environment of a task."""
