@@ -104,6 +104,10 @@ final class RemotePlaceJob implements PlaceJob {
         return new PlaceLost(place.name(), why.getMessage());
     }
 
+    String placeName() {
+        return place.name();
+    }
+
     CompletableFuture<DataInput> send(RemoteAttempt attempt, Op op, Body task) {
         running.put(attempt.id().toString(), attempt);
         return begun().send(op, task)

@@ -63,7 +63,17 @@ class StandalonePlacesTest {
             String work = folder.resolve("work-" + worker).toString();
             start(
                     "org.apache.spark.deploy.worker.Worker",
-                    "--host", HOST, "--cores", "1", "--memory", "512m", "--webui-port", "0", "--work-dir", work, master);
+                    "--host",
+                    HOST,
+                    "--cores",
+                    "1",
+                    "--memory",
+                    "512m",
+                    "--webui-port",
+                    "0",
+                    "--work-dir",
+                    work,
+                    master);
             awaitLog(worker + 1, "Successfully registered with master");
         }
         new WordsOnSpark(folder, master).check();
