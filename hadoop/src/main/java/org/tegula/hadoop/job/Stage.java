@@ -128,7 +128,8 @@ final class Stage {
                     && TimeUnit.NANOSECONDS.toMillis(each.attempt.silentNanos()) > rules.timeoutMillis()) {
                 each.stop();
                 each.piece.leave();
-                each.verdict = each.id + " failed to report status for " + rules.timeoutMillis() / 1000 + " seconds";
+                each.verdict = each.id + " failed to report status for " + rules.timeoutMillis() / 1000 + " seconds"
+                        + each.attempt.where();
                 failed(each, null);
             }
         }

@@ -32,6 +32,7 @@ final class Calls implements Closeable {
     private static final byte FAULT = 2;
 
     private final Socket socket;
+    private final int silenceMillis;
     private final OutputStream out;
     private final Handler handler;
     private final ExecutorService threads;
@@ -54,6 +55,7 @@ final class Calls implements Closeable {
     Calls(Socket socket, int silenceMillis, Handler handler, ExecutorService threads, Consumer<String> onEnd)
             throws IOException {
         this.socket = socket;
+        this.silenceMillis = silenceMillis;
         this.out = socket.getOutputStream();
         this.handler = handler;
         this.threads = threads;
@@ -119,18 +121,9 @@ final class Calls implements Closeable {
         } catch (EOFException e) {
             end("its connection ended");
         } catch (SocketTimeoutException e) {
-            end("it was silent for " + timeoutSeconds() + " seconds");
+            end("it was silent for " + silenceMillis / 1000 + " seconds");
         } catch (IOException | RuntimeException | Error e) { // a heap that is full: this end cannot go on
             end(e.toString());
-        }
-    }
-
-    private int timeoutSeconds() {
-        try {
-            return socket.getSoTimeout() / 1000;
-        } catch (IOException e) {
-            LOG.debug("The socket is closed already", e);
-            return 0;
         }
     }
 

@@ -79,6 +79,11 @@ final class RemoteAttempt implements AttemptHandle {
     }
 
     @Override
+    public String where() {
+        return " at " + part.placeName();
+    }
+
+    @Override
     public long silentNanos() {
         return System.nanoTime() - heardNanos;
     }

@@ -21,7 +21,7 @@ import org.tegula.hadoop.cache.SequencePairs;
 /** A place in another JVM, as the driver sees it. When it is lost, another JVM becomes the place of its number. */
 final class RemotePlace implements Place, PairCache.Listener {
     private static final Logger LOG = LoggerFactory.getLogger(RemotePlace.class);
-    private static final long START_MILLIS = 60_000;
+    private static final long START_MILLIS = 180_000;
 
     private final int number;
     private final PlaceHub hub;

@@ -68,8 +68,9 @@ final class RemotePlaceJob implements PlaceJob {
     /** Tells the place what it must know of the job, once. */
     synchronized void prepare(boolean ofReduce) throws Exception {
         if (calls == null) {
+            JobSpec spec = place.spec(job); // waits for all places, of which this one may be replaced meanwhile
             Calls now = place.await();
-            call(now, Op.BEGIN, place.spec(job)::write);
+            call(now, Op.BEGIN, spec::write);
             calls = now;
             folder = place.folder();
             place.begun(this);
@@ -102,6 +103,10 @@ final class RemotePlaceJob implements PlaceJob {
 
     private PlaceLost loss(Throwable why) {
         return new PlaceLost(place.name(), why.getMessage());
+    }
+
+    String placeName() {
+        return place.name();
     }
 
     CompletableFuture<DataInput> send(RemoteAttempt attempt, Op op, Body task) {

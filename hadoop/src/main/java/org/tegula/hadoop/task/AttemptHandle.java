@@ -29,6 +29,15 @@ public interface AttemptHandle {
      */
     long silentNanos();
 
+    /**
+     * Where it runs, for people.
+     *
+     * @return a text that follows another; empty for this JVM
+     */
+    default String where() {
+        return "";
+    }
+
     /** Asks for progress and counters as they are now. */
     void ask();
 

@@ -23,7 +23,7 @@ import org.apache.hadoop.mapreduce.lib.output.TextOutputFormat;
 import org.tegula.hadoop.api.ImmutableOutput;
 
 /**
- * A program for tests of faults: it counts words, and in one of its phases, in the first run of the job, it tells its process
+ * A program for tests of faults: it joins lines of one length, and in one of its phases, in the first run of the job, it tells its process
  * in a file of a folder, and waits there until the test lets it go on, or does something bad.
  */
 final class Pauses {
@@ -31,6 +31,9 @@ final class Pauses {
     static final String FOLDER = "pauses.folder";
     static final String DEED = "pauses.deed";
     static final String PROCESS = "pauses.process";
+
+    /** Objects are passed on as they are if they are large. */
+    private static final String PADDING = " ".repeat(300);
 
     private Pauses() {}
 
@@ -74,14 +77,14 @@ final class Pauses {
         return context.getTaskAttemptID().getId() < 1000;
     }
 
-    /** A word of a text; when another place fetches it, it may wait. */
-    public static final class Word extends Text {
+    /** A line; when another place fetches it, it may wait. */
+    public static final class Line extends Text {
         private static volatile Path shuffleFolder;
 
         /** Made by Hadoop. */
-        public Word() {}
+        public Line() {}
 
-        Word(String text) {
+        Line(String text) {
             super(text);
         }
 
@@ -94,15 +97,15 @@ final class Pauses {
         }
     }
 
-    /** Emits lengths and words. */
-    public static final class Map extends Mapper<LongWritable, Text, IntWritable, Word> implements ImmutableOutput {
+    /** Emits lengths and lines. */
+    public static final class Map extends Mapper<LongWritable, Text, IntWritable, Line> implements ImmutableOutput {
         private boolean first = true;
 
         @Override
         protected void setup(Context context) {
             Configuration conf = context.getConfiguration();
             boolean waits = isFirstRun(context) && Phase.SHUFFLE.name().equals(conf.get(PHASE));
-            Word.shuffleFolder = waits ? Path.of(conf.get(FOLDER)) : null;
+            Line.shuffleFolder = waits ? Path.of(conf.get(FOLDER)) : null;
         }
 
         @Override
@@ -112,9 +115,7 @@ final class Pauses {
                 deed(context.getConfiguration());
             }
             first = false;
-            for (String each : line.toString().split("\\s+")) {
-                context.write(new IntWritable(each.length()), new Word(each));
-            }
+            context.write(new IntWritable(line.getLength()), new Line(line + PADDING));
         }
 
         private static void deed(Configuration conf) throws IOException {
@@ -147,16 +148,16 @@ final class Pauses {
         }
     }
 
-    /** Joins the words of each length. */
-    public static final class Reduce extends Reducer<IntWritable, Word, IntWritable, Text> implements ImmutableOutput {
+    /** Joins the lines of each length. */
+    public static final class Reduce extends Reducer<IntWritable, Line, IntWritable, Text> implements ImmutableOutput {
         @Override
-        protected void reduce(IntWritable length, Iterable<Word> words, Context context)
+        protected void reduce(IntWritable length, Iterable<Line> lines, Context context)
                 throws IOException, InterruptedException {
             if (isFirstRun(context)) {
                 at(Phase.REDUCE, context.getConfiguration());
             }
             StringBuilder all = new StringBuilder();
-            words.forEach(each -> all.append(each).append(' '));
+            lines.forEach(each -> all.append(each).append(' '));
             context.write(length, new Text(all.toString()));
         }
     }

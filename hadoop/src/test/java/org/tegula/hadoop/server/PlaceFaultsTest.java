@@ -41,7 +41,7 @@ import org.tegula.hadoop.files.CachedLocalFileSystem;
  * Whatever happens to a place, its driver, its server or a client, a job has the right bytes or fails with the reason and the
  * place's name, and the next job succeeds. With {@code -Dplaces.faults=true} ({@code make campaign-places}).
  */
-@Timeout(180)
+@Timeout(400)
 @EnabledIfSystemProperty(named = "places.faults", matches = "true")
 class PlaceFaultsTest {
     private static final int PLACES = 2;
@@ -96,7 +96,7 @@ class PlaceFaultsTest {
         job.setMapperClass(Pauses.Map.class);
         job.setReducerClass(Pauses.Reduce.class);
         job.setOutputFormatClass(Pauses.Format.class);
-        job.setMapOutputValueClass(Pauses.Word.class);
+        job.setMapOutputValueClass(Pauses.Line.class);
         job.setOutputKeyClass(IntWritable.class);
         job.setOutputValueClass(Text.class);
         job.setNumReduceTasks(3);
@@ -117,6 +117,7 @@ class PlaceFaultsTest {
     private void assertNextJobIsRight() throws Exception {
         conf.unset(Pauses.PHASE);
         conf.unset(Pauses.PROCESS);
+        conf.unset("mapreduce.task.timeout");
         assertTrue(job("next").waitForCompletion(false));
         assertIsRight("next");
     }
@@ -239,7 +240,7 @@ class PlaceFaultsTest {
         long pid = places().get(1).pid();
         conf.set(Pauses.DEED, deed.name());
         conf.setLong(Pauses.PROCESS, pid);
-        conf.setInt("mapreduce.task.timeout", 1500);
+        conf.setInt("mapreduce.task.timeout", deed == Pauses.Deed.HANG ? 3000 : 0);
         conf.setInt("mapreduce.map.maxattempts", 2);
         Job job = job("out");
         if (job.waitForCompletion(false)) {
@@ -247,8 +248,7 @@ class PlaceFaultsTest {
             assertFalse(deed == Pauses.Deed.EXIT);
         } else {
             String why = job.getStatus().getFailureInfo();
-            String place = " (process " + pid + ")";
-            assertTrue(why.contains(place) || deed == Pauses.Deed.HANG && why.contains("failed to report status"), why);
+            assertTrue(why.contains(" (process " + pid + ")"), why);
         }
         assertNextJobIsRight();
     }
@@ -259,8 +259,8 @@ class PlaceFaultsTest {
         long pid = places().get(1).pid();
         StringBuilder text = new StringBuilder();
         Random random = new Random(1);
-        for (int i = 0; i < 3_000_000; i++) {
-            text.append((char) ('a' + random.nextInt(26))).append(i % 12 == 11 ? '\n' : i % 4 == 3 ? ' ' : 'x');
+        for (int i = 0; i < 120_000; i++) {
+            text.append((char) ('a' + random.nextInt(26))).append(i % 12 == 11 ? '\n' : 'x');
         }
         Path in = Files.createDirectories(folder.resolve("in"));
         for (int i = 0; i < 4; i++) {
@@ -326,16 +326,22 @@ class PlaceFaultsTest {
             Processes.line(waits);
             List<ProcessHandle> places = placesOf(first);
             first.destroyForcibly();
-            assertTrue(Processes.end(waits) != 0);
+            assertTrue(code(waits) != 0);
             for (ProcessHandle each : places) {
                 await(() -> !each.isAlive(), "a place outlives its server");
             }
             Process second = processes.start(ServeCommand.class, settings(), "--port", "0");
-            assertEquals(0, Processes.end(client(processes, second, "count", in, "counts")));
+            assertEquals(0, code(client(processes, second, "count", in, "counts")));
             assertTrue(Files.exists(folder.resolve("counts/_SUCCESS")));
             second.destroy();
-            Processes.end(second);
+            code(second);
         }
+    }
+
+    /** Waits longer than others do: all JVMs are new, of which a busy machine has enough to do. */
+    private static int code(Process process) throws InterruptedException {
+        assertTrue(process.waitFor(150, TimeUnit.SECONDS), "the process does not end");
+        return process.exitValue();
     }
 
     private Process client(Processes processes, Process serving, String what, String in, String out)

@@ -98,11 +98,12 @@ public final class RddJobs {
                 .saveAsHadoopFile(path(name), IntWritable.class, BytesWritable.class, SequenceFileOutputFormat.class);
     }
 
-    private static Iterator<Tuple2<Integer, byte[]>> send(int index, Iterator<Tuple2<Integer, byte[]>> pairs, int percent) {
+    private static Iterator<Tuple2<Integer, byte[]>> send(
+            int index, Iterator<Tuple2<Integer, byte[]>> pairs, int percent) {
         Random random = new Random(index);
         List<Tuple2<Integer, byte[]>> sent = new ArrayList<>();
-        pairs.forEachRemaining(pair ->
-                sent.add(random.nextInt(100) < percent ? new Tuple2<>(pair._1 + 1, pair._2) : pair));
+        pairs.forEachRemaining(
+                pair -> sent.add(random.nextInt(100) < percent ? new Tuple2<>(pair._1 + 1, pair._2) : pair));
         return sent.iterator();
     }
 
@@ -115,8 +116,8 @@ public final class RddJobs {
             String out = isLast ? "out" : "step-" + iteration;
             time("pairs", iteration, () -> {
                 JavaPairRDD<Integer, byte[]> before = last.remove(0);
-                JavaPairRDD<Integer, byte[]> next = JavaPairRDD.fromJavaRDD(before.mapPartitionsWithIndex(
-                                (index, each) -> send(index, each, percent), false))
+                JavaPairRDD<Integer, byte[]> next = JavaPairRDD.fromJavaRDD(
+                                before.mapPartitionsWithIndex((index, each) -> send(index, each, percent), false))
                         .repartitionAndSortWithinPartitions(new Modulo(partitions));
                 if (isLast || !cached) {
                     savePairs(next, out);
@@ -161,12 +162,15 @@ public final class RddJobs {
                 JavaPairRDD<MatrixVector.Place, MatrixVector.Block> before = last.remove(0);
                 JavaPairRDD<MatrixVector.Place, MatrixVector.Block> next = all.join(
                                 before.flatMapToPair(pair -> toColumn(pair, blocks)), byRow)
-                        .mapToPair(both -> new Tuple2<>(
-                                new MatrixVector.Place(both._1.row(), 0), both._2._1.times(both._2._2)))
+                        .mapToPair(both ->
+                                new Tuple2<>(new MatrixVector.Place(both._1.row(), 0), both._2._1.times(both._2._2)))
                         .reduceByKey(byRow, RddJobs::sum);
                 if (isLast || !cached) {
                     next.saveAsHadoopFile(
-                            path(out), MatrixVector.Place.class, MatrixVector.Block.class, SequenceFileOutputFormat.class);
+                            path(out),
+                            MatrixVector.Place.class,
+                            MatrixVector.Block.class,
+                            SequenceFileOutputFormat.class);
                     last.add(readBlocks(out, partitions));
                 } else {
                     last.add(next.persist(StorageLevels.MEMORY_ONLY));
@@ -216,8 +220,7 @@ public final class RddJobs {
                 .toArray();
         try (JavaSparkContext spark = new JavaSparkContext(conf)) {
             if (!arguments[2].equals("words")) {
-                spark.hadoopConfiguration()
-                        .setLong("mapreduce.input.fileinputformat.split.minsize", Long.MAX_VALUE);
+                spark.hadoopConfiguration().setLong("mapreduce.input.fileinputformat.split.minsize", Long.MAX_VALUE);
             }
             RddJobs jobs = new RddJobs(spark, arguments[0].equals("cached"), folder);
             switch (arguments[2]) {

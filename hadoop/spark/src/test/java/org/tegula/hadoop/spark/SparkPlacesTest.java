@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Executors that Spark starts on this machine are places. */
-@Timeout(300)
+@Timeout(600)
 class SparkPlacesTest {
     @TempDir
     Path folder;

@@ -2,9 +2,10 @@ package org.tegula.hadoop.spark;
 
 import java.io.File;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.nio.file.Files;
+import java.net.Socket;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,7 +15,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Executors of a standalone cluster of Spark, with a master and two workers, are places. */
-@Timeout(300)
+@Timeout(600)
 class StandalonePlacesTest {
     private static final String HOST = "127.0.0.1";
 
@@ -46,10 +47,13 @@ class StandalonePlacesTest {
         }
     }
 
-    private void awaitLog(int process, String line) throws Exception {
-        Path log = folder.resolve("cluster-" + process + ".log");
-        while (!Files.readString(log).contains(line)) {
-            Thread.sleep(100);
+    private static void awaitPort(int port) throws Exception {
+        while (true) {
+            try (Socket socket = new Socket(HOST, port)) {
+                return;
+            } catch (ConnectException e) {
+                Thread.sleep(100);
+            }
         }
     }
 
@@ -58,13 +62,22 @@ class StandalonePlacesTest {
         int port = freePort();
         String master = "spark://" + HOST + ":" + port;
         start("org.apache.spark.deploy.master.Master", "--host", HOST, "--port", "" + port, "--webui-port", "0");
-        awaitLog(0, "I have been elected leader");
+        awaitPort(port);
         for (int worker = 0; worker < 2; worker++) {
             String work = folder.resolve("work-" + worker).toString();
             start(
                     "org.apache.spark.deploy.worker.Worker",
-                    "--host", HOST, "--cores", "1", "--memory", "512m", "--webui-port", "0", "--work-dir", work, master);
-            awaitLog(worker + 1, "Successfully registered with master");
+                    "--host",
+                    HOST,
+                    "--cores",
+                    "1",
+                    "--memory",
+                    "512m",
+                    "--webui-port",
+                    "0",
+                    "--work-dir",
+                    work,
+                    master);
         }
         new WordsOnSpark(folder, master).check();
     }

@@ -34,7 +34,8 @@ final class WordsOnSpark {
         @Override
         protected void map(LongWritable place, Text line, Context context) throws IOException, InterruptedException {
             if (context.getConfiguration().getBoolean("halts", false)
-                    && context.getTaskAttemptID().getId() == 0) {
+                    && context.getTaskAttemptID().getId() == 0
+                    && context.getTaskAttemptID().getTaskID().getId() == 0) {
                 Runtime.getRuntime().halt(137);
             }
             for (String each : line.toString().split(" ")) {
