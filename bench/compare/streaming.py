@@ -72,6 +72,7 @@ GOALS = (
     Goal("Python word count", "words: tegula", "words: shell", cpu, "x CPU", 0.8),
     Goal("Python word count", "words: tegula", "words: shell", wall, "x wall", 0.6),
     Goal("Python word count", "words: tegula", "words: hadoop", cpu, "x CPU", 0.5),
+    Goal("the scripts alone", "words: scripts alone", "words: shell", cpu, "x CPU", 1),
     Goal("cat and cat", "cat: tegula", None, cpu, "CPU s a GB", 5),
     Goal("cat and cat", "cat: tegula", "cat: sort", cpu, "x CPU", 0.63),
     Goal("mrjob, tegula.mrjob", "mrjob: tegula", None, cpu, "CPU s for 200 MB", 35),
@@ -85,6 +86,14 @@ GOALS = (
         0.8,
     ),
     Goal("a tiny mrjob, tegula hadoop", "tiny: tegula hadoop", None, wall, "s", 1.5),
+    Goal(
+        "a tiny mrjob, tegula hadoop, mrjob not sent along",
+        "tiny: tegula hadoop, not sent",
+        None,
+        wall,
+        "s",
+        1.5,
+    ),
 )
 # Seconds of these figures are for this many bytes.
 SCALED = {"CPU s a GB": 1e9, "CPU s for 200 MB": 2e8}
@@ -126,14 +135,16 @@ def programs_of(options: argparse.Namespace, folder: Path) -> list[list[Program]
     jar.write_bytes(b"")
     out = folder / "out"
 
-    def program(name: str, *argv: str, has_family: bool = False) -> Program:
+    def program(
+        name: str, *argv: str, has_family: bool = False, prepare: str = "true"
+    ) -> Program:
         text = texts[name.partition(":")[0]]
         environment = {
             "TEGULA_HDFS": f"{folder}/hdfs",
             "MRJOB_CONF": "/dev/null",
             "LC_ALL": "C",
         }
-        before = f"rm -rf '{out}'"
+        before = f"rm -rf '{out}'; {prepare}"
         return Program(
             name,
             2,
@@ -169,6 +180,10 @@ def programs_of(options: argparse.Namespace, folder: Path) -> list[list[Program]
     # The interpreter itself: a wrapper of it would be started for each task.
     script = f"{sys.executable} {folder}"
     shell = f"{script}/m.py <{texts['words']} | sort | {script}/r.py >{out}"
+    # What no runner can do without: both scripts, without a sort and without pipes.
+    mapped = f"{folder}/mapped"
+    alone = f"{script}/m.py <{texts['words']} >{mapped}; {script}/r.py <{mapped}.sorted >{out}"
+    sorted_before = f"{script}/m.py <{texts['words']} | sort >{mapped}.sorted"
     cat = [
         "-input",
         str(texts["cat"]),
@@ -206,6 +221,7 @@ def programs_of(options: argparse.Namespace, folder: Path) -> list[list[Program]
                 "2",
             ),
             program("words: shell", "sh", "-c", shell),
+            program("words: scripts alone", "sh", "-c", alone, prepare=sorted_before),
             program(
                 "words: hadoop",
                 "java",
@@ -254,6 +270,17 @@ def programs_of(options: argparse.Namespace, folder: Path) -> list[list[Program]
         ],
         [
             program("tiny: tegula hadoop", python, job, str(texts["tiny"]), *hadoop),
+            program(
+                "tiny: tegula hadoop, not sent",
+                python,
+                job,
+                str(texts["tiny"]),
+                *hadoop,
+                "--no-bootstrap-mrjob",
+                "--python-bin",
+                python,
+            ),
+            program("tiny: local", python, job, str(texts["tiny"]), "-r", "local"),
             program("tiny: inline", python, job, str(texts["tiny"]), "-r", "inline"),
         ],
     ]
@@ -289,7 +316,8 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--words-mb", type=float, default=20)
     parser.add_argument("--cat-mb", type=float, default=1000)
-    parser.add_argument("--mrjob-mb", type=float, default=20)
+    parser.add_argument("--mrjob-mb", type=float, default=200)
+    parser.add_argument("--mrjob-runs", type=int, default=3, help="at most")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     ours.existing(options.tegula)
@@ -298,7 +326,9 @@ def main() -> int:
     measured: list[Measured] = []
     with tempfile.TemporaryDirectory() as folder:
         for programs in programs_of(options, Path(folder)):
-            measured += interleaved(programs, options.runs)
+            is_long = programs[0].name.startswith("mrjob:")
+            runs = min(options.runs, options.mrjob_runs) if is_long else options.runs
+            measured += interleaved(programs, runs)
     figures = [
         [
             one.program.name,
