@@ -41,10 +41,21 @@ SYSTEMS = {
 SPARK = {"Spark, cached": "cached", "Spark, from disk": "disk"}
 EXECUTORS = 4
 # What Spark itself gives its JVMs.
-OPENED = (
-    "java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent "
-    "java.util.concurrent.atomic sun.nio.ch sun.nio.cs sun.security.action sun.util.calendar"
-).split()
+OPENED = [
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar",
+]
 
 
 def spark_home() -> Path:

@@ -14,8 +14,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-from jvm import HADOOP, SETTINGS, Run, as_raw, class_path, dependencies, measure
-from jvm import write_results
+from jvm import (
+    HADOOP,
+    SETTINGS,
+    Run,
+    as_raw,
+    class_path,
+    dependencies,
+    measure,
+    write_results,
+)
 from places import SYSTEMS, fresh
 from sequences import OPTIONS
 
