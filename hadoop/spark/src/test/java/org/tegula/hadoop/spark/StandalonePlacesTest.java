@@ -49,7 +49,8 @@ class StandalonePlacesTest {
 
     private static void awaitPort(int port) throws Exception {
         while (true) {
-            try (Socket socket = new Socket(HOST, port)) {
+            try {
+                new Socket(HOST, port).close();
                 return;
             } catch (ConnectException e) {
                 Thread.sleep(100);
