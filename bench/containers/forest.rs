@@ -146,7 +146,7 @@ fn sampled<V: Held + Send + 'static>(engine: &Engine, path: &str) -> Result<(Vec
         bytes.truncate(end);
         Ok(bytes)
     };
-    let bytes = read().map_err(|cause| InputError::from_io(path.into(), cause))?;
+    let bytes = read().map_err(|cause| InputError::from_io(path, cause))?;
     let end = bytes.len() as u64;
     let forests = Forests { free: Mutex::default(), entries: SAMPLE_ENTRIES, from: 0 };
     engine.job(&forests).run(Input::bytes(bytes))?;

@@ -93,7 +93,9 @@ class Kept:
             try:
                 self.read[name] = json.loads(path.read_text())
             except (OSError, ValueError) as error:
-                raise Failed(f"`{RESULTS[name].path}` was not made yet") from error
+                raise Failed(
+                    f"`{RESULTS[name].path}` is missing; `make papers` makes it"
+                ) from error
         return self.read[name]
 
     def runs(self, name: str) -> list[dict]:

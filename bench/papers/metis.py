@@ -173,7 +173,7 @@ def containers(workload: str, said: str):
         }
         if len(runs) < len(CONTAINERS):
             raise Failed(
-                "no inverted index in all containers among them; make bench-containers makes them"
+                "`make bench-containers` makes an inverted index in all containers"
             )
         words = next(iter(runs.values()))["answer"]["words"] / 1e6
         rates = {name: words / cpu_s(run) for name, run in runs.items()}
@@ -205,7 +205,9 @@ def prediction(kept: Kept) -> Made:
         if (run := index_run(kept, "hash-tree", f"{workload}.txt"))
     ]
     if len(runs) < len(WORKLOADS):
-        raise Failed("no predictions among them; make bench-containers makes them")
+        raise Failed(
+            "`make bench-containers` makes the predictions of Metis's container"
+        )
     for run in runs:
         figures = run["stats"]
         expected.append(figures["most_keys"] / 1e3)

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from asymmetric import ASYMMETRIC
-from figure import Figure, Made, Paper
+from figure import Figure, Paper
 from kept import COMMITS_MOST, RESULTS, ROOT, Kept, is_old, told
 from m3r import M3R
 from measure import Failed, run_script, table
@@ -120,9 +120,12 @@ def section(paper: Paper, figure: Figure, kept: Kept, plots: Path) -> list[str]:
         f"Printed: {figure.printed}.",
         "",
     ]
-    made, why = made_of(figure, kept)
-    if made is None:
-        return [*lines, f"**Cannot be made here:** {why}.", ""]
+    if figure.make is None:
+        return [*lines, f"**Cannot be made here**, because {figure.not_made}.", ""]
+    try:
+        made = figure.make(kept)
+    except Failed as failure:
+        return [*lines, f"**Not made yet:** {failure}.", ""]
     lines += [
         f"**{figure.kind.capitalize()}.** {made.sentence}",
         "",
@@ -134,16 +137,6 @@ def section(paper: Paper, figure: Figure, kept: Kept, plots: Path) -> list[str]:
         lines += [f"![{made.plot.title}]({PLOTS}/{name}.svg)", ""]
     lines += [f"Raw: {'; '.join(told(need) for need in figure.needs)}.", ""]
     return lines
-
-
-def made_of(figure: Figure, kept: Kept) -> tuple[Made | None, str]:
-    """A figure, or why it cannot be made."""
-    if figure.make is None:
-        return None, figure.not_made
-    try:
-        return figure.make(kept), ""
-    except Failed as failure:
-        return None, f"its results are not here ({failure})"
 
 
 def page(kept: Kept, docs: Path) -> str:
