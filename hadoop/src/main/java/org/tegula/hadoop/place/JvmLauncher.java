@@ -84,6 +84,12 @@ final class JvmLauncher implements PlaceLauncher {
         LOG.debug("Place {} is process {}", invitation.number(), process.pid());
     }
 
+    @Override
+    public boolean mayConnect(int number) {
+        Child child = children.get(number);
+        return child == null || child.process.isAlive();
+    }
+
     /** Names that are relative to the folder of this JVM must be found from another. */
     private static String classPath() {
         List<String> absolute = new ArrayList<>();

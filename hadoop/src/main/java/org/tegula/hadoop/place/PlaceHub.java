@@ -111,6 +111,11 @@ final class PlaceHub implements Closeable {
         return all;
     }
 
+    /** Whether the process that was started last for a place may still connect. */
+    boolean mayConnect(RemotePlace place) {
+        return launcher.mayConnect(place.number());
+    }
+
     /** Starts the process of a place, without waiting for it. */
     void start(RemotePlace place) {
         if (closed) {

@@ -27,6 +27,16 @@ public interface PlaceLauncher extends Closeable {
      */
     void start(Invitation invitation) throws IOException;
 
+    /**
+     * Whether the process that was started last for a place may still connect.
+     *
+     * @param number of the place
+     * @return false if it has ended
+     */
+    default boolean mayConnect(int number) {
+        return true;
+    }
+
     /** Ends what is left of all places. */
     @Override
     void close();

@@ -22,6 +22,7 @@ import org.tegula.hadoop.cache.SequencePairs;
 final class RemotePlace implements Place, PairCache.Listener {
     private static final Logger LOG = LoggerFactory.getLogger(RemotePlace.class);
     private static final long START_MILLIS = 180_000;
+    private static final long LOOK_MILLIS = 2000;
 
     private final int number;
     private final PlaceHub hub;
@@ -99,11 +100,14 @@ final class RemotePlace implements Place, PairCache.Listener {
         return pid;
     }
 
-    /** Waits for the process of the place. */
+    /** Waits for the process of the place. One that has ended before it connected is started again. */
     synchronized Calls await() throws PlaceLost, InterruptedException {
         long end = System.currentTimeMillis() + START_MILLIS;
         while (calls == null && refused == null && System.currentTimeMillis() < end) {
-            wait(Math.max(1, end - System.currentTimeMillis()));
+            wait(Math.max(1, Math.min(LOOK_MILLIS, end - System.currentTimeMillis())));
+            if (calls == null && !hub.mayConnect(this)) {
+                hub.start(this);
+            }
         }
         if (calls == null) {
             String why = refused == null ? "its JVM did not connect in " + START_MILLIS / 1000 + " seconds" : refused;
