@@ -87,9 +87,7 @@ class Engine:
         top: int | None = None,
         wires: Wires | None = None,
     ) -> Answer | Failure: ...
-    def serve(
-        self, plan: dict[str, Any], host: str, reads: bool
-    ) -> Desk | Failure: ...
+    def serve(self, plan: dict[str, Any], host: str, reads: bool) -> Desk | Failure: ...
 
 @final
 class Estimated:

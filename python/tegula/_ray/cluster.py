@@ -124,9 +124,7 @@ class Cluster:
         shape = (workers or max(cpus, 1), memory, scratch, host, reads)
         return actor.remote(*arguments, *shape)
 
-    def _carry(
-        self, wires: Any, actors: list[Any], join: Callable[[], None]
-    ) -> None:
+    def _carry(self, wires: Any, actors: list[Any], join: Callable[[], None]) -> None:
         """Carry messages until the run is over."""
         waiting = {actor.reports.remote(): at for at, actor in enumerate(actors)}
         looked = time.monotonic()
