@@ -137,12 +137,19 @@ pub(crate) struct RunFlags {
 
     /// Do the work on several nodes, which are processes on this machine: local:4 starts four, and local:4x1,1x2:512M
     /// four of one worker and one of two that may hold 512 MiB; local:1,1x1:64M:streamed has one that does not read the
-    /// input, which the other sends. The answer is the same.
+    /// input, which the other sends; up takes those that `tegula nodes up` has started; ray://auto and ray://host:port
+    /// are the machines of a Ray cluster. The answer is the same.
     #[cfg(feature = "nodes")]
-    #[arg(long, value_name = "local:N,...", value_parser = crate::nodes::parse, help_heading = "Run")]
+    #[arg(long, value_name = "local:N,...|up|ray://auto", value_parser = crate::nodes::parse, help_heading = "Run")]
     #[arg(conflicts_with_all = ["events", "control"])]
     #[cfg_attr(feature = "serve", arg(conflicts_with = "watch"))]
     pub(crate) nodes: Option<crate::nodes::NodesFlag>,
+
+    /// Put the pairs of all nodes together in this process if they have at most so many bytes. More are exchanged between
+    /// the nodes, which make the answer.
+    #[cfg(feature = "nodes")]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "64M", requires = "nodes", help_heading = "Run")]
+    pub(crate) gather: u64,
 
     /// Set in the processes that `--nodes` starts.
     #[cfg(feature = "nodes")]

@@ -156,6 +156,10 @@ macro_rules! commands {
             /// Submit the command of a job of a server once more.
             #[cfg(feature = "serve")]
             Again(submit::JobFlags),
+            /// Start nodes on this machine that commands with --nodes up share their work with.
+            #[cfg(feature = "nodes")]
+            #[command(subcommand)]
+            Nodes(nodes::Command),
             /// Show the processors, caches and memory nodes that the engine sees.
             Topology(topology::Flags),
             /// Show the devices that can work beside the cores, the reasons why others cannot, and the rate
@@ -180,6 +184,8 @@ macro_rules! commands {
                 Command::Cancel(flags) => submit::cancel(&flags),
                 #[cfg(feature = "serve")]
                 Command::Again(flags) => submit::again(&flags),
+                #[cfg(feature = "nodes")]
+                Command::Nodes(command) => nodes::run(&command),
                 Command::Topology(flags) => topology::run(&flags),
                 Command::Devices => devices::run(),
             }
@@ -190,6 +196,8 @@ macro_rules! commands {
             $(#[cfg(not(feature = $feature))] ($name, $feature),)*
             #[cfg(not(feature = "serve"))]
             ("serve", "serve"),
+            #[cfg(not(feature = "nodes"))]
+            ("nodes", "nodes"),
             #[cfg(not(feature = "serve"))]
             ("submit", "serve"),
             #[cfg(not(feature = "serve"))]

@@ -1,21 +1,51 @@
-//! `--nodes`: several processes do a command's jobs together. A node is the same command once more, with a flag that
-//! says so: it makes the same jobs, and serves them instead of running them.
+//! `--nodes`: several processes do a command's jobs together, on this machine or on those of a Ray cluster. A node is the
+//! same command once more, with a flag that says so: it makes the same jobs, and serves them instead of running them.
 
 use crate::flags::{KeepFlag, RunFlags, count};
-use crate::{COMMAND_LINE, size};
+use crate::session::Session;
+use crate::{COMMAND_LINE, exit, size};
+use clap::{Args, Subcommand};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::Command as Process;
 use std::str::FromStr;
+use std::thread;
 use tegula::{Error, Result, Topology};
-use tegula_nodes::Machines;
-use tegula_nodes::local::{LocalNodes, seat};
+use tegula_nodes::local::{LocalNodes, Relay, Up, folder, seat};
+use tegula_nodes::{Carrier, Here, Machines, Rules};
 
-/// The nodes of a command, one shape each.
+/// The nodes of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NodesFlag(Vec<Shape>);
+pub(crate) enum NodesFlag {
+    /// Processes on this machine, one of each shape.
+    Local(Vec<Shape>),
+    /// Those that are up on this machine, also such as come later.
+    Up,
+    /// The machines of the Ray cluster at this address.
+    Ray(String),
+}
+
+/// Nodes that wait for commands.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Start nodes on this machine that take part in all commands with --nodes up, until they are interrupted.
+    Up(Flags),
+}
+
+#[derive(Args)]
+pub(crate) struct Flags {
+    /// Number of nodes, which share the machine's workers.
+    #[arg(long, value_name = "N", value_parser = count)]
+    demo: usize,
+
+    /// Workers of all nodes together [default: one per processor].
+    #[arg(short = 'j', long, value_name = "N", value_parser = count)]
+    workers: Option<usize>,
+}
 
 /// The workers and the memory of a node, unless it has the usual ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,21 +54,31 @@ pub(crate) struct Shape {
     pub(crate) memory: Option<u64>,
     /// Whether other nodes send it the input.
     pub(crate) is_streamed: bool,
+    /// Where other nodes reach it; on this machine if nothing is said.
+    pub(crate) host: Option<IpAddr>,
 }
 
 const HINT: &str = "write local: and a number of nodes (local:4), or numbers with the workers and the memory of \
-                    each (local:4x1,1x2:512M), and :streamed after the memory of nodes to which others send the input";
+                    each (local:4x1,1x2:512M), and :streamed after the memory of nodes to which others send the input; \
+                    up for nodes that `tegula nodes up` has started; or the address of a Ray cluster (ray://auto, \
+                    ray://host:port)";
+/// Names the interpreter of Python that has the package, which carries messages over Ray.
+const PYTHON: &str = "TEGULA_PYTHON";
 /// The most nodes of a command: each is a process, with threads that wait for it.
 const NODES_MOST: usize = 256;
 
-/// Parses `local:4` or `local:4x1,1x2:512M`; the error is a message for the user.
+/// Parses `local:4`, `local:4x1,1x2:512M` or `ray://auto`; the error is a message for the user.
 pub(crate) fn parse(text: &str) -> Result<NodesFlag, String> {
-    let Some(nodes) = text.strip_prefix("local:") else {
-        return Err(match text.starts_with("ray:") {
-            true => "nodes of Ray are driven from Python: job.run(on=tg.ray(\"auto\"))".to_owned(),
-            false => HINT.to_owned(),
-        });
-    };
+    if let Some(address) = text.strip_prefix("ray://").filter(|address| !address.is_empty()) {
+        return Ok(NodesFlag::Ray(match address {
+            "auto" => address.to_owned(),
+            _ => text.to_owned(),
+        }));
+    }
+    if text == "up" {
+        return Ok(NodesFlag::Up);
+    }
+    let nodes = text.strip_prefix("local:").ok_or(HINT)?;
     let mut shapes = Vec::new();
     for some in nodes.split(',') {
         let (nodes, shape) = some.split_once('x').unwrap_or((some, ""));
@@ -51,14 +91,18 @@ pub(crate) fn parse(text: &str) -> Result<NodesFlag, String> {
     if shapes.iter().all(|shape| shape.is_streamed) {
         return Err("at least one node must read the input: leave out one :streamed".to_owned());
     }
-    Ok(NodesFlag(shapes))
+    Ok(NodesFlag::Local(shapes))
 }
 
 impl FromStr for Shape {
     type Err = String;
 
-    /// Parses `2`, `2:512M`, `:512M`, `2:512M:streamed` or nothing.
+    /// Parses `2`, `2:512M`, `:512M`, `2:512M:streamed` or nothing, and `@10.0.0.7` after it.
     fn from_str(text: &str) -> Result<Shape, String> {
+        let (text, host) = match text.split_once('@') {
+            Some((text, host)) => (text, Some(host.parse().map_err(|_| HINT)?)),
+            None => (text, None),
+        };
         let (text, is_streamed) = match text.strip_suffix(":streamed") {
             Some(text) => (text, true),
             None => (text, false),
@@ -69,6 +113,7 @@ impl FromStr for Shape {
             workers: given(workers).map(|workers| count(&workers)).transpose()?,
             memory: given(memory).map(|memory| size::parse(&memory)).transpose()?,
             is_streamed,
+            host,
         })
     }
 }
@@ -78,7 +123,8 @@ impl Shape {
         let text = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
         let workers = text(self.workers.map(|workers| workers as u64));
         let streamed = if self.is_streamed { ":streamed" } else { "" };
-        format!("--as-node={workers}:{}{streamed}", text(self.memory))
+        let host = self.host.map_or(String::new(), |host| format!("@{host}"));
+        format!("--as-node={workers}:{}{streamed}{host}", text(self.memory))
     }
 }
 
@@ -88,29 +134,42 @@ pub(crate) fn machines(flags: &RunFlags) -> Result<Machines> {
         let fault = |cause| Error::System { action: "open the pipes to the driver", cause };
         let from = io::stdin().as_fd().try_clone_to_owned().map_err(fault)?;
         let to = io::stdout().as_fd().try_clone_to_owned().map_err(fault)?;
-        let memory = shape.memory.or(flags.memory);
-        let seat = seat(File::from(from), File::from(to), memory, !shape.is_streamed)?;
-        return Ok(Machines::Node(seat));
+        let here = Here {
+            memory_bytes: shape.memory.or(flags.memory),
+            reads: !shape.is_streamed,
+            host: shape.host.unwrap_or(Ipv4Addr::LOCALHOST.into()),
+        };
+        return Ok(Machines::Node(seat(File::from(from), File::from(to), here)?));
     }
-    let Some(NodesFlag(shapes)) = &flags.nodes else { return Ok(Machines::This) };
+    let Some(nodes) = &flags.nodes else { return Ok(Machines::This) };
     let keeps_tiles = flags.incremental || flags.keep == KeepFlag::Partials;
     refuse(
         flags,
         keeps_tiles,
         "nodes keep no tiles apart; leave out --incremental and --keep partials",
     )?;
-    let all = flags.workers.unwrap_or_else(|| Topology::detect().workers());
-    let usual = (all / shapes.len()).max(1);
-    let commands = shapes
-        .iter()
-        .map(|shape| command(Shape { workers: shape.workers.or(Some(usual)), ..*shape }));
-    Ok(Machines::over(Box::new(LocalNodes::start(commands)?)))
+    let carrier: Box<dyn Carrier> = match nodes {
+        NodesFlag::Local(shapes) => {
+            let all = flags.workers.unwrap_or_else(|| Topology::detect().workers());
+            let usual = Some((all / shapes.len()).max(1));
+            let shaped = |shape: &Shape| Shape { workers: shape.workers.or(usual), ..*shape };
+            Box::new(LocalNodes::start(
+                shapes.iter().map(shaped).map(|shape| node(shape, words())),
+            )?)
+        }
+        NodesFlag::Up => Box::new(LocalNodes::up(folder()?, words())?),
+        NodesFlag::Ray(address) => Box::new(over_ray(address)?),
+    };
+    let rules = Rules { gathered_most: flags.gather, ..Rules::default() };
+    Ok(Machines::over(carrier, rules))
 }
 
 /// Refuses nodes to which others send the input, for a command of several jobs.
 pub(crate) fn refuse_streamed(flags: &RunFlags) -> Result<()> {
-    let streamed = |NodesFlag(shapes): &NodesFlag| shapes.iter().any(|shape| shape.is_streamed);
-    let has_streamed = flags.nodes.as_ref().is_some_and(streamed);
+    let has_streamed = match &flags.nodes {
+        Some(NodesFlag::Local(shapes)) => shapes.iter().any(|shape| shape.is_streamed),
+        _ => false,
+    };
     refuse(flags, has_streamed, "each node reads the input of this command; leave out :streamed")
 }
 
@@ -122,13 +181,56 @@ pub(crate) fn refuse(flags: &RunFlags, is_there: bool, cause: &str) -> Result<()
     }
 }
 
-/// Returns this process's command as that of a node. An interrupt reaches the driver alone, which ends its nodes.
-fn command(shape: Shape) -> Command {
-    let words = COMMAND_LINE.get().map_or(&[][..], Vec::as_slice);
-    let mut words = words.iter().skip(1);
-    let mut command = Command::new(crate::own_program());
-    command.args(words.next()).arg(shape.argument()).args(words).process_group(0);
-    command
+/// Returns the words of this process's command after the program.
+fn words() -> &'static [OsString] {
+    COMMAND_LINE.get().and_then(|words| words.get(1..)).unwrap_or_default()
+}
+
+/// Returns a command as that of a node. An interrupt reaches the driver alone, which ends its nodes.
+fn node(shape: Shape, words: &[OsString]) -> Process {
+    let mut words = words.iter();
+    let mut node = Process::new(crate::own_program());
+    node.args(words.next()).arg(shape.argument()).args(words).process_group(0);
+    node
+}
+
+/// Carries out `tegula nodes`.
+pub(crate) fn run(Command::Up(Flags { demo, workers }): &Command) -> Result<()> {
+    let all = workers.unwrap_or_else(|| Topology::detect().workers());
+    let shape = Shape { workers: Some((all / demo).max(1)), ..Shape::default() };
+    Session::command(|session| {
+        let folder = folder()?;
+        let listen = |number| Up::listen(&folder, number);
+        let nodes = (0..*demo).map(listen).collect::<Result<Vec<Up>>>()?;
+        exit::say(&format!("{demo} nodes are up for commands with --nodes up; Ctrl-C ends them"));
+        // The program waits for their sockets to be removed.
+        session.stop().file.set(true);
+        thread::scope(|scope| {
+            let serve = |up: &Up| up.serve(session.cancel(), &|words| node(shape, &words));
+            let threads: Vec<_> = nodes.iter().map(|up| scope.spawn(move || serve(up))).collect();
+            threads.into_iter().try_for_each(|thread| match thread.join() {
+                Ok(served) => served,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+        })?;
+        drop(nodes);
+        Err(Error::Cancelled)
+    })
+}
+
+/// Returns the nodes of a Ray cluster, on each of which the Python package starts this process's command as a node.
+fn over_ray(address: &str) -> Result<Relay> {
+    let python = std::env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
+    let mut command = Process::new(&python);
+    command.args(["-P", "-m", "tegula._ray.relay", address]).args(words()).process_group(0);
+    Relay::start(command).map_err(|error| {
+        let python = python.display();
+        let cause = format!(
+            "{error}; {python} must have Tegula's package and Ray (pip install tegula 'ray>=2.50'); \
+             {PYTHON} names another interpreter"
+        );
+        Error::Option { option: "--nodes", cause }
+    })
 }
 
 #[cfg(test)]
@@ -137,12 +239,15 @@ mod tests {
 
     #[test]
     fn nodes_are_parsed_or_refused_with_a_hint() {
-        let shapes = |text: &str| parse(text).map(|NodesFlag(shapes)| shapes);
-        let shape = |workers, memory| Shape { workers, memory, is_streamed: false };
-        assert_eq!(shapes("local:2"), Ok(vec![shape(None, None); 2]));
+        let local = |shapes| Ok(NodesFlag::Local(shapes));
+        let shape = |workers, memory| Shape { workers, memory, ..Shape::default() };
+        assert_eq!(parse("local:2"), local(vec![shape(None, None); 2]));
         let mixed =
             vec![shape(Some(1), None), shape(Some(1), None), shape(Some(2), Some(512 << 20))];
-        assert_eq!(shapes("local:2x1,1x2:512M"), Ok(mixed));
+        assert_eq!(parse("local:2x1,1x2:512M"), local(mixed));
+        assert_eq!(parse("up"), Ok(NodesFlag::Up));
+        assert_eq!(parse("ray://auto"), Ok(NodesFlag::Ray("auto".to_owned())));
+        assert_eq!(parse("ray://head:10001"), Ok(NodesFlag::Ray("ray://head:10001".to_owned())));
         for bad in [
             "",
             "4",
@@ -153,13 +258,16 @@ mod tests {
             "local:2x1:z",
             "local:999",
             "ray:auto",
+            "ray://",
+            "local:1x1@nowhere",
             "local:2x1:1G:streamed",
             "local:1,1x:streame",
         ] {
-            assert!(shapes(bad).is_err(), "{bad}");
+            assert!(parse(bad).is_err(), "{bad}");
         }
-        for is_streamed in [false, true] {
-            let shape = Shape { is_streamed, ..shape(Some(3), Some(1 << 30)) };
+        for (is_streamed, host) in [(false, None), (true, None), (true, Some("10.0.0.7"))] {
+            let host = host.map(|host| host.parse().unwrap());
+            let shape = Shape { is_streamed, host, ..shape(Some(3), Some(1 << 30)) };
             let argument = shape.argument();
             assert_eq!(argument.strip_prefix("--as-node=").map(str::parse), Some(Ok(shape)));
         }

@@ -7,8 +7,9 @@
 //!
 //! The pairs of a map are beside the holding until they are committed: a map counts once or not at all.
 
-pub use crate::held::{Hold, Mapped};
+pub use crate::held::{Hold, Mapped, PartAnswer, Pull, Spool};
 pub use crate::partial::PARTITIONS;
+pub use crate::reduce::ReduceTotals;
 
 use crate::compiled::Compiled;
 use crate::core::Core;
@@ -21,7 +22,7 @@ use crate::map::JobMappers;
 use crate::options::Options;
 use crate::output::Output;
 use std::fmt;
-use std::ops::{Deref, DerefMut, Range};
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -63,7 +64,7 @@ use std::sync::Arc;
 /// here.take_in(&mut received, &sent)?;
 /// received.note(&there.counts())?;
 /// here.commit(received)?;
-/// let output = here.answer(0..PARTITIONS)?;
+/// let output = here.answer()?;
 /// assert_eq!(output.iter()?.collect::<Vec<_>>(), [(&b"be"[..], 2), (b"not", 1), (b"or", 1), (b"to", 2)]);
 /// # Ok(())
 /// # }
@@ -98,14 +99,12 @@ impl<'e, J: Job> Holding<'e, J> {
         Ok(Holding { held: (Compiled::get().hold)(core, job, input, options)? })
     }
 
-    /// Makes the answer of some partitions: that of the job if the holding has all its pairs and these are all
-    /// partitions. The answers of ranges of partitions in turn are that of all in
-    /// [`Order::None`](crate::Order::None).
+    /// Makes the job's answer of all pairs that are held, or of the parts that were [collected](Hold::collect).
     ///
     /// # Errors
     /// Those of [`JobRun::run`](crate::JobRun::run).
-    pub fn answer(self, partitions: Range<usize>) -> Result<Output<J>> {
-        Ok(Output::of(self.held.answer(partitions)?))
+    pub fn answer(self) -> Result<Output<J>> {
+        Ok(Output::of(self.held.answer()?))
     }
 }
 

@@ -10,13 +10,14 @@ use crate::error::Result;
 use crate::facts::JobFacts;
 use crate::input::Input;
 use crate::map::{Attendance, MapStage, MapTotals, Mappers, Spread, Tiling};
+use crate::memory::ChunkPool;
 use crate::merge::{MergeStage, Piece};
 use crate::options::{Options, Pipeline};
 use crate::output::{Finished, PointedAt};
-use crate::partial::Partial;
+use crate::partial::{Partial, Spill};
 use crate::plan::{FileNames, Plan};
 use crate::progress::Stage;
-use crate::reduce::{Ranking, ReduceStage, ReduceTotals, Reduced};
+use crate::reduce::{Range, Ranking, ReduceStage, ReduceTotals, Reduced};
 use crate::room::Room;
 use crate::schedule::Placement;
 use crate::show::{Epochs, ShowStage, Showing};
@@ -241,10 +242,8 @@ pub(crate) fn merge<C: Aggregate>(
     Room { chunks, .. }: &Room,
     Reduced { ranges, long_keys, totals }: Reduced<C::Reduced>,
 ) -> Result<Answer<C>> {
-    let RunContext { core, options: &Options { order, .. }, ref failure, .. } = *context;
-    let (pool, spill) = (core.pool(), partial.spill());
-    let stage = MergeStage { ranking, pool, chunks, failure, order, spill };
-    let pieces = context.time(Stage::Merge, || stage.run(ranges))?;
+    let pieces =
+        context.time(Stage::Merge, || sort(context, ranking, chunks, partial.spill(), ranges))?;
     context.progress.set_keys(totals.keys);
     let pointed_at = PointedAt { _long_keys: long_keys, _values: partial.take_values() };
     // The answer's pairs are copies: what they were made from is free for the output.
@@ -252,11 +251,23 @@ pub(crate) fn merge<C: Aggregate>(
     Ok(Answer { pieces, pointed_at, totals })
 }
 
+/// Sorts ranges of reduced pairs, each by itself.
+pub(crate) fn sort<C: Aggregate>(
+    context: &RunContext<'_>,
+    ranking: Ranking<'_, C>,
+    chunks: &Arc<ChunkPool>,
+    spill: Option<&Spill>,
+    ranges: Vec<Range<C::Reduced>>,
+) -> Result<Vec<Piece<C::Reduced>>> {
+    let RunContext { core, options: &Options { order, .. }, ref failure, .. } = *context;
+    MergeStage { ranking, pool: core.pool(), chunks, failure, order, spill }.run(ranges)
+}
+
 /// The pairs of an answer, in its order.
 pub(crate) struct Answer<C: Aggregate> {
-    pieces: Vec<Piece<C::Reduced>>,
-    pointed_at: PointedAt,
-    totals: ReduceTotals,
+    pub(crate) pieces: Vec<Piece<C::Reduced>>,
+    pub(crate) pointed_at: PointedAt,
+    pub(crate) totals: ReduceTotals,
 }
 
 impl<C: Aggregate> Answer<C> {

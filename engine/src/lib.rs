@@ -71,7 +71,9 @@ pub mod device {
 
 /// What one of several machines has of a job.
 pub mod holding {
-    pub use tegula_core::holding::{Hold, Holding, Mapped, PARTITIONS, listed};
+    pub use tegula_core::holding::{
+        Hold, Holding, Mapped, PARTITIONS, PartAnswer, Pull, ReduceTotals, Spool, listed,
+    };
 }
 
 /// The answer of a run, and files that appear only when all of them is written.

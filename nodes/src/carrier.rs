@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tegula::holding::{Hold, PARTITIONS, listed};
+use tegula::holding::{Hold, listed};
 use tegula::{Error, Input, Job, Options, Output, Result};
 
 /// How often a node says that it is alive, and how long it may say nothing before it counts as lost.
@@ -60,8 +60,10 @@ pub struct Seat {
     dropped: Arc<Mutex<Dropped>>,
     /// The memory that jobs may use.
     memory_bytes: Option<u64>,
-    /// Where other nodes get bytes of the input; none on a node that cannot read it.
-    listening: Option<Listening>,
+    /// Where others get what this node has.
+    listening: Listening,
+    /// Whether it reads the input itself.
+    reads: bool,
     /// The input that others send.
     fed: Option<Arc<Fed>>,
 }
@@ -111,12 +113,12 @@ impl Seat {
         here: Here,
         tell: impl Fn(&[u8]) -> Result<()> + Send + Sync + 'static,
     ) -> Result<(Seat, Orders)> {
-        let listening = here.reads.then(|| Listening::on(here.host)).transpose()?;
+        let (listening, reads) = (Listening::on(here.host)?, here.reads);
         let (sender, orders) = channel();
         let dropped = Arc::new(Mutex::new(Dropped::default()));
         let put = Orders { orders: sender, dropped: Arc::clone(&dropped) };
         let (tell, memory_bytes) = (Arc::new(tell), here.memory_bytes);
-        Ok((Seat { orders, tell, dropped, memory_bytes, listening, fed: None }, put))
+        Ok((Seat { orders, tell, dropped, memory_bytes, listening, reads, fed: None }, put))
     }
 
     /// Returns the input of the next job, whose bytes other nodes send, on a node that cannot read it.
@@ -125,7 +127,7 @@ impl Seat {
     /// [`Error::Cancelled`] when the driver needs this node no more, and
     /// [`StorageError::Damaged`](tegula::StorageError::Damaged) if it is of another version.
     pub fn sent_input(&mut self) -> Result<Option<Input>> {
-        if self.listening.is_some() {
+        if self.reads {
             return Ok(None);
         }
         (self.tell)(&Report::Asks.encode())?;
@@ -148,7 +150,7 @@ impl Seat {
         let held = engine.hold(job, input, &options);
         let served = held.and_then(|mut holding| {
             self.serve(&mut *holding, engine.workers())?;
-            holding.answer(0..PARTITIONS)
+            holding.answer()
         });
         self.say_why(served.as_ref().err());
         served
@@ -157,9 +159,9 @@ impl Seat {
     /// Returns the options of a job over an input, which others may ask for from now on.
     fn begin(&self, input: &Input, options: &Options) -> Options {
         let mut options = options.clone();
-        match &self.listening {
-            Some(listening) => listening.reads(reader(input)),
-            None => options.beside_bytes += Fed::memory(self.memory_bytes),
+        self.listening.offer.files(reader(input).filter(|_| self.reads));
+        if !self.reads {
+            options.beside_bytes += Fed::memory(self.memory_bytes);
         }
         options
     }
@@ -176,12 +178,12 @@ impl Seat {
     fn serve(&mut self, holding: &mut dyn Hold, workers: usize) -> Result<()> {
         let tell = Arc::clone(&self.tell);
         let say = &mut |report: Report| tell(&report.encode());
-        let mut node = Node::new(holding, self.fed.clone());
+        let mut node = Node::new(holding, self.fed.clone(), self.listening.offer.clone());
         let before = std::mem::replace(&mut *lock(&self.dropped), node.dropped());
         if before.has_ended() {
             return Err(Error::Cancelled);
         }
-        let address = self.listening.as_ref().map(|listening| listening.address.clone());
+        let address = Some(self.listening.address.clone());
         say(node.ready(workers, self.memory_bytes, address))?;
         loop {
             let order = self.orders.recv().map_err(|_| Error::Cancelled)?;

@@ -5,14 +5,17 @@ use crate::drawn::Drawn;
 use crate::ledger::NodeId;
 use crate::manager::{Joined, Manager};
 use crate::message::{Order, Report};
+use crate::peer::Connection;
 use crate::rules::Rules;
 use crate::task::Task;
 use crate::tile_set::TileSet;
 use crate::tiles::Tiles;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io;
 use std::time::{Duration, Instant};
-use tegula::holding::{Hold, PARTITIONS};
-use tegula::{Error, Job, Options, Output, Result, Stage, StageTime, process_cpu};
+use tegula::holding::{Hold, Pull};
+use tegula::{Cancel, Error, Job, Options, Output, Result, Stage, StageTime, process_cpu};
 
 /// The longest time between two looks at what nodes could do next.
 const LOOK: Duration = Duration::from_millis(50);
@@ -51,6 +54,8 @@ struct Drive<'c, 'h> {
     began: Instant,
     /// The nodes of the job, by their numbers with the carrier.
     members: BTreeMap<usize, NodeId>,
+    /// Their numbers with the carrier.
+    numbers: BTreeMap<NodeId, usize>,
     /// When each was heard last.
     heard: BTreeMap<usize, Instant>,
     drawn: Option<Drawn>,
@@ -68,20 +73,20 @@ struct Drive<'c, 'h> {
 /// Those of [`JobRun::run`](tegula::JobRun::run), and [`Error::System`] when no node is left.
 pub fn drive<J: Job>(
     carrier: &mut dyn Carrier,
-    had: &mut Had,
+    (had, rules): (&mut Had, Rules),
     task: Task<'_, J>,
     shares: Shares,
 ) -> Result<Output<J>> {
     let Task { engine, job, input, options } = task;
     let mut holding = engine.hold(job, input, options)?;
-    gather(carrier, had, &mut *holding, options, shares)?;
-    holding.answer(0..PARTITIONS)
+    gather(carrier, (had, rules), &mut *holding, options, shares)?;
+    holding.answer()
 }
 
-/// Lets nodes map a job whose plan a holding has, until that holds all pairs.
+/// Lets nodes map a job whose plan a holding has, until that holds all pairs, or the answer.
 fn gather(
     carrier: &mut dyn Carrier,
-    had: &mut Had,
+    (had, rules): (&mut Had, Rules),
     holding: &mut dyn Hold,
     options: &Options,
     shares: Shares,
@@ -90,14 +95,16 @@ fn gather(
     let progress = options.progress.clone();
     progress.iter().for_each(|progress| progress.enter(Stage::Map));
     let cancel = options.cancel.clone();
-    let manager = Manager::new(holding, Rules::default(), progress, cancel)?;
-    let (members, heard) = (BTreeMap::new(), BTreeMap::new());
+    let exchanges = shares == Shares::Nothing;
+    let manager = Manager::new(holding, rules, exchanges, progress, cancel)?;
+    let (members, numbers, heard) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let drawn = options.timeline.clone().map(Drawn::new);
     let (asking, unread) = (Vec::new(), None);
     let before = std::mem::take(had).of(manager.tiles());
     let mut drive =
-        Drive { carrier, manager, began, members, heard, drawn, before, asking, unread };
+        Drive { carrier, manager, began, members, numbers, heard, drawn, before, asking, unread };
     while !drive.step()? {
+        drive.collect(&options.cancel)?;
         if options.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
@@ -134,11 +141,12 @@ impl Drive<'_, '_> {
 
     fn tell(&mut self, orders: &[(NodeId, Order)]) {
         for (to, order) in orders {
-            let node = self.members.iter().find(|(_, id)| *id == to).map(|(&node, _)| node);
             if let (Some(drawn), Order::Map { lease, .. }) = (&mut self.drawn, order) {
                 drawn.given(*lease);
             }
-            node.into_iter().for_each(|node| self.carrier.tell(node, &order.encode()));
+            if let Some(&node) = self.numbers.get(to) {
+                self.carrier.tell(node, &order.encode());
+            }
         }
     }
 
@@ -158,6 +166,7 @@ impl Drive<'_, '_> {
                     Joined::Yes(id) => {
                         self.manager.had(id, self.before.remove(&node).unwrap_or_default());
                         self.members.insert(node, id);
+                        self.numbers.insert(id, node);
                     }
                     Joined::No(order) => self.carrier.tell(node, &order.encode()),
                 }
@@ -184,6 +193,7 @@ impl Drive<'_, '_> {
         self.asking.retain(|&asking| asking != node);
         match self.members.remove(&node) {
             Some(id) => {
+                self.numbers.remove(&id);
                 let orders = self.manager.lose(id, cause);
                 self.tell(&orders);
             }
@@ -224,6 +234,31 @@ impl Drive<'_, '_> {
         }
     }
 
+    /// Puts the answers together that nodes have made, once they have. If one does not come, the nodes begin again.
+    fn collect(&mut self, cancel: &Cancel) -> Result<()> {
+        let Some((addresses, number)) = self.manager.answers() else { return Ok(()) };
+        let connect = |address| {
+            let mut connection = Connection::to(address)?;
+            connection.ask_answer(number)?;
+            Ok(connection)
+        };
+        let connections: io::Result<Vec<Connection>> = addresses.iter().map(connect).collect();
+        let failed = RefCell::new(None);
+        let collected = connections.map(|mut connections| {
+            let pull = |connection| pull(connection, cancel, &failed);
+            let mut pulls: Vec<Box<Pull<'_>>> = connections.iter_mut().map(pull).collect();
+            self.manager.collect(&mut pulls)
+        });
+        let cause = match (collected, failed.into_inner()) {
+            (Ok(collected), None) => return collected,
+            (Err(cause), _) | (Ok(_), Some(cause)) => cause,
+        };
+        self.manager.unreached(&cause);
+        // Nobody was heard meanwhile.
+        self.heard.values_mut().for_each(|heard| *heard = Instant::now());
+        Ok(())
+    }
+
     fn share(&mut self) -> Result<()> {
         let (carrier, nodes) = (&mut *self.carrier, self.members.keys());
         let nodes: Vec<usize> = nodes.copied().collect();
@@ -233,4 +268,20 @@ impl Drive<'_, '_> {
             Ok(())
         })
     }
+}
+
+/// Returns what takes an answer from a node. An error of the link is left in `failed`.
+fn pull<'p>(
+    connection: &'p mut Connection,
+    cancel: &'p Cancel,
+    failed: &'p RefCell<Option<io::Error>>,
+) -> Box<Pull<'p>> {
+    Box::new(move || {
+        connection.piece(&|| !cancel.is_cancelled()).map_err(|fault| {
+            let cause = fault.into_cause();
+            let again = io::Error::new(cause.kind(), cause.to_string());
+            *failed.borrow_mut() = Some(again);
+            Error::System { action: "receive an answer from a node", cause }
+        })
+    })
 }

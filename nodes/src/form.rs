@@ -92,6 +92,11 @@ impl<'b> Reader<'b> {
         u32::try_from(self.number()?).map_err(|_| Damaged)
     }
 
+    /// Takes the number of a partition.
+    pub(crate) fn partition(&mut self) -> Result<usize, Damaged> {
+        usize::try_from(self.number()?).map_err(|_| Damaged)
+    }
+
     pub(crate) fn text(&mut self) -> Result<String, Damaged> {
         let count = usize::try_from(self.number()?).map_err(|_| Damaged)?;
         let (bytes, rest) = self.0.split_at_checked(count).ok_or(Damaged)?;

@@ -270,6 +270,11 @@ impl Ledger {
         }
     }
 
+    /// Returns whether the manager has the pairs of no tile.
+    pub fn is_none_home(&self) -> bool {
+        self.home.is_empty()
+    }
+
     /// Returns whether the manager has the pairs of all tiles.
     pub fn is_home(&self) -> bool {
         self.home.len() == self.tiles.count() as usize

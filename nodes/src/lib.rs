@@ -27,6 +27,7 @@ mod rules;
 mod task;
 mod tile_set;
 mod tiles;
+mod together;
 
 pub use carrier::{ALIVE, BEAT, Carrier, Event, Here, Orders, Seat};
 pub use drive::{Had, Shares, drive};

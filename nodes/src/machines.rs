@@ -2,6 +2,7 @@
 
 use crate::carrier::{Carrier, Seat};
 use crate::drive::{Had, Shares, drive};
+use crate::rules::Rules;
 use crate::task::Task;
 use tegula::{Input, Job, Output, Result};
 
@@ -17,6 +18,8 @@ pub enum Machines {
         carrier: Box<dyn Carrier>,
         /// The tiles that they had in the last job.
         had: Had,
+        /// How their work is divided.
+        rules: Rules,
     },
     /// On another process, of which this is a node.
     Node(Seat),
@@ -24,8 +27,8 @@ pub enum Machines {
 
 impl Machines {
     /// Returns the nodes of a carrier.
-    pub fn over(carrier: Box<dyn Carrier>) -> Machines {
-        Machines::Nodes { carrier, had: Had::default() }
+    pub fn over(carrier: Box<dyn Carrier>, rules: Rules) -> Machines {
+        Machines::Nodes { carrier, had: Had::default(), rules }
     }
 
     /// Runs a job there.
@@ -35,7 +38,9 @@ impl Machines {
     pub fn run<J: Job>(&mut self, task: Task<'_, J>, shares: Shares) -> Result<Output<J>> {
         match self {
             Machines::This => task.engine.job(task.job).options(task.options).run(task.input),
-            Machines::Nodes { carrier, had } => drive(&mut **carrier, had, task, shares),
+            Machines::Nodes { carrier, had, rules } => {
+                drive(&mut **carrier, (had, *rules), task, shares)
+            }
             Machines::Node(seat) => seat.run(task),
         }
     }

@@ -2,8 +2,8 @@
 //! holding, in which the pairs of all nodes come together. It has no clock and knows no carrier; `now` is
 //! the time since any moment that the carrier chooses.
 //!
-//! When each tile is held by a node, every node gives its pairs. A node's pairs are beside the manager's holding until
-//! all have come: of a node that is lost meanwhile nothing counts, and its tiles are mapped by others.
+//! When each tile is held by a node, pairs come together ([`Together`]). A node's pairs are beside the manager's holding
+//! until all have come: of a node that is lost meanwhile nothing counts, and its tiles are mapped by others.
 
 use crate::ledger::{About, Commit, Kept, Ledger, Next, NodeId};
 use crate::message::{Order, Ready, Report};
@@ -11,13 +11,14 @@ use crate::peer::Address;
 use crate::rules::Rules;
 use crate::tile_set::TileSet;
 use crate::tiles::Tiles;
+use crate::together::Together;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use tegula::holding::{Hold, Mapped, PARTITIONS};
+use tegula::holding::{Hold, Mapped, PARTITIONS, Pull};
 use tegula::{Cancel, Error, Progress, Result, StageTime};
 
 /// Numbers of files that the save of a lease may use.
@@ -31,6 +32,10 @@ pub struct Manager<'h> {
     holding: &'h mut (dyn Hold + 'h),
     tiles: Tiles,
     ledger: Ledger,
+    rules: Rules,
+    /// Whether nodes may make the answer.
+    exchanges: bool,
+    together: Together,
     nodes: BTreeMap<NodeId, Member>,
     /// With a state: what earlier runs have saved, and the first number for the saves of this one.
     covered: Option<(Vec<u8>, u64)>,
@@ -75,13 +80,15 @@ pub enum Joined {
 type Told = Vec<(NodeId, Order)>;
 
 impl<'h> Manager<'h> {
-    /// Begins a job with its plan. If its options name a state, goes on with what that has.
+    /// Begins a job with its plan. If its options name a state, goes on with what that has. With `exchanges`, nodes may
+    /// make the answer of many pairs, which the manager's holding then has without the pairs.
     ///
     /// # Errors
     /// Those of the state.
     pub fn new(
         holding: &'h mut (dyn Hold + 'h),
         rules: Rules,
+        exchanges: bool,
         progress: Option<Arc<Progress>>,
         cancel: Cancel,
     ) -> Result<Manager<'h>> {
@@ -94,6 +101,9 @@ impl<'h> Manager<'h> {
             holding,
             tiles,
             ledger,
+            rules,
+            exchanges,
+            together: Together::default(),
             nodes: BTreeMap::new(),
             covered,
             orphans: Vec::new(),
@@ -165,12 +175,7 @@ impl<'h> Manager<'h> {
             }
         }
         if self.ledger.is_done() && !self.ledger.is_home() {
-            for (&node, member) in &mut self.nodes {
-                if member.gives.is_none() && !self.ledger.held(node).is_empty() {
-                    member.gives = Some(self.holding.beside());
-                    orders.push((node, Order::Give));
-                }
-            }
+            orders.extend(self.bring_together());
         }
         Ok(orders)
     }
@@ -207,6 +212,14 @@ impl<'h> Manager<'h> {
                     self.ledger.gathered(node);
                 }
             }
+            Report::Folded { number, bytes, counts } => {
+                self.together.folded(node, number, bytes, counts);
+            }
+            Report::Answered { number, totals } => self.together.answered(node, number, totals),
+            Report::Unreached { number, cause } => {
+                tracing::info!(target: "tegula::nodes", node = member.name, cause, "unreached");
+                self.together.unreached(number);
+            }
             Report::Saved { lease, saved } => {
                 let tiles = member.saving.remove(&lease).into_iter().collect();
                 let kept = Kept { name: saved, tiles };
@@ -225,6 +238,7 @@ impl<'h> Manager<'h> {
     pub fn lose(&mut self, node: NodeId, cause: &str) -> Told {
         let Some(member) = self.nodes.remove(&node) else { return Vec::new() };
         self.leaves_out(&member.name, cause);
+        self.together.reset();
         let lost = self.ledger.lost(node);
         self.orphans.extend(lost.kept.into_iter().map(|kept| kept.name));
         lost.ended.into_iter().map(|(other, lease)| (other, Order::Drop { lease })).collect()
@@ -294,9 +308,61 @@ impl<'h> Manager<'h> {
         see(Order::Answer { counts: self.holding.counts() })
     }
 
+    /// Returns where the parts of the answer are, and the number to ask for, once nodes have made all of them.
+    pub fn answers(&self) -> Option<(Vec<Address>, u64)> {
+        let (nodes, _) = self.together.answers()?;
+        let address = |node: &NodeId| self.nodes.get(node)?.address.clone();
+        Some((nodes.iter().filter_map(address).collect(), self.together.number))
+    }
+
+    /// Puts the answers together that nodes have made, in the order of [`answers`](Manager::answers).
+    ///
+    /// # Errors
+    /// Those of [`Hold::collect`]. The job can go on after an error of `from`.
+    pub fn collect(&mut self, from: &mut [Box<Pull<'_>>]) -> Result<()> {
+        let Some((_, totals)) = self.together.answers() else { return Ok(()) };
+        self.holding.collect(from, totals)?;
+        let mut counted = self.holding.beside();
+        for (node, counts) in self.together.counts() {
+            counted.note(counts)?;
+            self.given.insert(node, self.ledger.held(node));
+            self.ledger.gathered(node);
+        }
+        self.holding.commit(counted)
+    }
+
+    /// Notes that an answer did not come.
+    pub fn unreached(&mut self, cause: &io::Error) {
+        tracing::info!(target: "tegula::nodes", %cause, "an answer did not come");
+        self.together.unreached(self.together.number);
+    }
+
     /// Adds the time of a stage.
     pub fn spent(&mut self, time: StageTime) {
         self.holding.spent(time);
+    }
+
+    /// Returns what nodes do to bring the pairs of all tiles together.
+    fn bring_together(&mut self) -> Told {
+        let asked = self.together.begin(self.nodes.keys().copied());
+        let Some(bytes) = self.together.bytes() else { return asked };
+        let is_allowed = self.exchanges && self.covered.is_none() && self.ledger.is_none_home();
+        let all_listen = self.nodes.values().all(|member| member.address.is_some());
+        let is_large = bytes > self.rules.gathered_most;
+        if is_allowed && all_listen && is_large && self.together.may_exchange() {
+            let parts = self.ledger.exchange(PARTITIONS, bytes).unwrap_or_default();
+            let address = |node: NodeId| self.nodes.get(&node)?.address.clone();
+            return self.together.exchange(parts, &address);
+        }
+        self.together.give();
+        let mut orders = Vec::new();
+        for (&node, member) in &mut self.nodes {
+            if member.gives.is_none() && !self.ledger.held(node).is_empty() {
+                member.gives = Some(self.holding.beside());
+                orders.push((node, Order::Give));
+            }
+        }
+        orders
     }
 
     fn mapped(&mut self, node: NodeId, lease: u64, now: Duration) -> Told {

@@ -4,6 +4,7 @@
 use crate::form::{Damaged, Reader, Writer};
 use crate::peer::Address;
 use std::ops::Range;
+use tegula::holding::ReduceTotals;
 
 /// What the manager tells a node to do. A node obeys in the order in which it is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,8 +47,22 @@ pub enum Order {
         /// The lease.
         lease: u64,
     },
+    /// Fold all pairs by key, and keep them ready for others.
+    Fold {
+        /// The number of this attempt to bring the pairs together.
+        number: u64,
+    },
     /// Send all pairs, and keep none.
     Give,
+    /// Take the pairs of some partitions from other nodes, and make their answer.
+    Exchange {
+        /// The number of the attempt.
+        number: u64,
+        /// The partitions.
+        partitions: Range<usize>,
+        /// All other nodes that have pairs.
+        from: Vec<Address>,
+    },
     /// These are pairs of the whole job.
     Blocks {
         /// Whole blocks of the partial's byte form.
@@ -88,6 +103,29 @@ pub enum Report {
     Failed {
         /// The lease.
         lease: u64,
+        /// Why not.
+        cause: String,
+    },
+    /// All pairs are folded.
+    Folded {
+        /// The number of the attempt.
+        number: u64,
+        /// The bytes of their blocks.
+        bytes: u64,
+        /// The counts of the maps that made them.
+        counts: Vec<u8>,
+    },
+    /// The answer of the node's partitions is ready.
+    Answered {
+        /// The number of the attempt.
+        number: u64,
+        /// Its keys, and their bytes.
+        totals: ReduceTotals,
+    },
+    /// Pairs of another node did not come.
+    Unreached {
+        /// The number of the attempt.
+        number: u64,
         /// Why not.
         cause: String,
     },
@@ -153,6 +191,12 @@ impl Order {
             Order::Blocks { bytes } => Writer::of(6).bytes(bytes),
             Order::Answer { counts } => Writer::of(7).bytes(counts),
             Order::LeaveOut { covered } => Writer::of(8).bytes(covered),
+            Order::Fold { number } => Writer::of(10).number(*number),
+            Order::Exchange { number, partitions, from } => {
+                let out = Writer::of(11).number(*number).number(partitions.start as u64);
+                let out = out.number(partitions.end as u64).number(from.len() as u64);
+                from.iter().fold(out, |out, address| out.address(Some(address)))
+            }
         };
         out.into_bytes()
     }
@@ -178,6 +222,14 @@ impl Order {
             7 => Order::Answer { counts: from.rest() },
             8 => Order::LeaveOut { covered: from.rest() },
             9 => Order::Input { from: from.address()?.ok_or(Damaged)?, listing: from.rest() },
+            10 => Order::Fold { number: from.number()? },
+            11 => Order::Exchange {
+                number: from.number()?,
+                partitions: from.partition()?..from.partition()?,
+                from: (0..from.number()?)
+                    .map(|_| from.address()?.ok_or(Damaged))
+                    .collect::<Result<_, _>>()?,
+            },
             _ => return Err(Damaged),
         };
         from.end()?;
@@ -202,6 +254,13 @@ impl Report {
             Report::Alive => Writer::of(6),
             Report::Leaves { cause } => Writer::of(7).text(cause),
             Report::Saved { lease, saved } => Writer::of(8).number(*lease).bytes(saved),
+            Report::Folded { number, bytes, counts } => {
+                Writer::of(10).number(*number).number(*bytes).bytes(counts)
+            }
+            Report::Answered { number, totals: ReduceTotals { keys, key_bytes } } => {
+                Writer::of(11).number(*number).number(*keys).number(*key_bytes)
+            }
+            Report::Unreached { number, cause } => Writer::of(12).number(*number).text(cause),
         };
         out.into_bytes()
     }
@@ -230,6 +289,16 @@ impl Report {
             7 => Report::Leaves { cause: from.text()? },
             8 => Report::Saved { lease: from.number()?, saved: from.rest() },
             9 => Report::Asks,
+            10 => Report::Folded {
+                number: from.number()?,
+                bytes: from.number()?,
+                counts: from.rest(),
+            },
+            11 => Report::Answered {
+                number: from.number()?,
+                totals: ReduceTotals { keys: from.number()?, key_bytes: from.number()? },
+            },
+            12 => Report::Unreached { number: from.number()?, cause: from.text()? },
             _ => return Err(Damaged),
         };
         from.end()?;

@@ -3,15 +3,14 @@
 
 use crate::fed::Fed;
 use crate::message::{Order, Ready, Report};
-use crate::peer::Address;
+use crate::peer::{Address, Connection, Offer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tegula::holding::{Hold, Mapped, PARTITIONS};
+use tegula::holding::{Hold, Mapped, PARTITIONS, Spool};
 use tegula::{Cancel, Result};
-
-/// Blocks are sent together up to about these bytes.
-const SENT_BYTES: usize = 1 << 20;
 
 /// A node's part in one job. It is compiled once for all jobs.
 pub struct Node<'h> {
@@ -20,6 +19,12 @@ pub struct Node<'h> {
     mapped: BTreeMap<u64, Mapped>,
     /// The pairs of the whole job, as far as they have come.
     received: Option<Mapped>,
+    /// Pairs that are folded, and outside of the holding.
+    spool: Option<Arc<Spool>>,
+    /// Whether the holding has pairs beside those.
+    has_more: bool,
+    /// What others may ask for.
+    offer: Offer,
     dropped: Dropped,
     /// Set on a node that cannot read the input.
     fed: Option<Arc<Fed>>,
@@ -97,10 +102,15 @@ impl Dropped {
 }
 
 impl<'h> Node<'h> {
-    /// Makes a node with an empty holding of an input, which others send if it is `fed`.
-    pub(crate) fn new(holding: &'h mut (dyn Hold + 'h), fed: Option<Arc<Fed>>) -> Node<'h> {
+    /// Makes a node with an empty holding of an input, which others send if it is `fed`. Its pairs are in `offer`.
+    pub(crate) fn new(
+        holding: &'h mut (dyn Hold + 'h),
+        fed: Option<Arc<Fed>>,
+        offer: Offer,
+    ) -> Node<'h> {
         let (mapped, dropped) = (BTreeMap::new(), Dropped::default());
-        Node { holding, mapped, received: None, dropped, fed }
+        let (received, spool, has_more) = (None, None, false);
+        Node { holding, mapped, received, spool, has_more, offer, dropped, fed }
     }
 
     /// Returns what the node tells at first. `address` is where it listens for other nodes.
@@ -164,6 +174,7 @@ impl<'h> Node<'h> {
                 if let Some(mapped) = self.mapped.remove(&lease) {
                     let saved = save.map(|first| self.holding.save(&mapped, first));
                     self.holding.commit(mapped)?;
+                    self.has_more = true;
                     match saved {
                         Some(Ok(saved)) => tell(Report::Saved { lease, saved })?,
                         // The pairs are held all the same. If the node is lost, they are made once more.
@@ -178,7 +189,16 @@ impl<'h> Node<'h> {
                 self.mapped.remove(&lease);
                 self.dropped.forget(lease);
             }
+            Order::Fold { number } => {
+                let spool = self.fold()?;
+                let (bytes, counts) = (spool.bytes(), spool.counts().to_vec());
+                self.offer.pairs(number, spool);
+                tell(Report::Folded { number, bytes, counts })?;
+            }
             Order::Give => self.give(tell)?,
+            Order::Exchange { number, partitions, from } => {
+                tell(self.exchange(number, &partitions, &from)?)?;
+            }
             Order::Blocks { bytes } => {
                 let received = self.received.get_or_insert_with(|| self.holding.beside());
                 self.holding.take_in(received, &bytes)?;
@@ -196,21 +216,73 @@ impl<'h> Node<'h> {
         Ok(Obeyed::Done)
     }
 
-    fn give(&mut self, tell: &mut (dyn FnMut(Report) -> Result<()> + Send)) -> Result<()> {
-        let mut together = Vec::new();
-        self.holding.blocks(0..PARTITIONS, &mut |block| {
-            together.extend_from_slice(block);
-            match together.len() >= SENT_BYTES {
-                true => tell(Report::Blocks { bytes: std::mem::take(&mut together) }),
-                false => Ok(()),
+    /// Folds all pairs, and returns them.
+    fn fold(&mut self) -> Result<Arc<Spool>> {
+        if let Some(spool) = self.spool.take() {
+            if !self.has_more {
+                return Ok(Arc::clone(self.spool.insert(spool)));
             }
-        })?;
-        if !together.is_empty() {
-            tell(Report::Blocks { bytes: together })?;
+            let mut before = self.holding.beside();
+            spool.read(0..PARTITIONS, &mut |blocks| self.holding.take_in(&mut before, blocks))?;
+            before.note(spool.counts())?;
+            self.holding.commit(before)?;
         }
-        let counts = self.holding.counts();
-        self.holding.clear()?;
-        tell(Report::Given { counts })
+        self.has_more = false;
+        Ok(Arc::clone(self.spool.insert(Arc::new(self.holding.fold_out()?))))
+    }
+
+    fn give(&mut self, tell: &mut (dyn FnMut(Report) -> Result<()> + Send)) -> Result<()> {
+        let spool = self.fold()?;
+        spool.read(0..PARTITIONS, &mut |blocks| tell(Report::Blocks { bytes: blocks.to_vec() }))?;
+        self.spool = None;
+        self.offer.end();
+        tell(Report::Given { counts: spool.counts().to_vec() })
+    }
+
+    /// Makes the answer of some partitions, and returns what the driver is told of it.
+    fn exchange(&self, number: u64, partitions: &Range<usize>, from: &[Address]) -> Result<Report> {
+        let mut received = self.holding.beside();
+        if let Some(spool) = &self.spool {
+            spool.read(partitions.clone(), &mut |blocks| {
+                self.holding.take_in(&mut received, blocks)
+            })?;
+        }
+        for address in from {
+            if let Err(cause) = self.receive(number, partitions, address, &mut received)? {
+                let cause = format!("the node at {}: {cause}", address.at);
+                return Ok(Report::Unreached { number, cause });
+            }
+        }
+        let answer = self.holding.answer_part(received)?;
+        let totals = answer.totals();
+        self.offer.answer(number, answer);
+        Ok(Report::Answered { number, totals })
+    }
+
+    /// Takes the pairs of some partitions of another node in. The inner error is that of the link to it.
+    fn receive(
+        &self,
+        number: u64,
+        partitions: &Range<usize>,
+        address: &Address,
+        into: &mut Mapped,
+    ) -> Result<io::Result<()>> {
+        let goes_on = || !self.dropped.has_ended();
+        let connected = Connection::to(address).and_then(|mut connection| {
+            connection.ask_pairs(number, partitions)?;
+            Ok(connection)
+        });
+        let mut connection = match connected {
+            Ok(connection) => connection,
+            Err(cause) => return Ok(Err(cause)),
+        };
+        loop {
+            match connection.piece(&goes_on) {
+                Ok(Some(blocks)) => self.holding.take_in(into, &blocks)?,
+                Ok(None) => return Ok(Ok(())),
+                Err(fault) => return Ok(Err(fault.into_cause())),
+            }
+        }
     }
 }
 

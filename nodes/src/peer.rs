@@ -1,22 +1,31 @@
-//! What goes from node to node: bytes of the input, from a node that reads it to one that cannot. A node listens on an
-//! address that only the driver tells others, together with a random number that each connection begins with.
+//! What goes from node to node: bytes of the input, from a node that reads it to one that cannot; pairs of partitions;
+//! and a node's part of the answer, to the driver. A node listens on an address that only the driver tells others,
+//! together with a random number that each connection begins with.
 //!
-//! A request is the length of a file's name, the name, an offset and a length; the reply is pieces of the bytes, each
-//! after its length. A piece of length [`REFUSED`] is an error instead. Numbers have 8 bytes, least first.
+//! A request for bytes is the length of a file's name, the name, an offset and a length. One for pairs is [`PAIRS`], the
+//! number of the attempt to bring them together, and the first and the last partition; one for an answer is [`ANSWER`]
+//! and the number. The reply is pieces, each after its length; of pairs and answers, whole blocks, and an empty piece at
+//! the end. A piece of length [`REFUSED`] is an error instead. Numbers have 8 bytes, least first.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use std::{ffi::OsStr, fs::File, os::unix::ffi::OsStrExt};
+use tegula::holding::{PartAnswer, Spool};
 use tegula::{Error, Input, RangeSource, Result};
 use tegula_input::input::{Source, open_file};
 
 /// Bytes that are read and sent at a time: the memory of a connection.
 const PIECE_BYTES: u64 = 256 << 10;
 const REFUSED: u64 = u64::MAX;
+const PAIRS: u64 = u64::MAX - 1;
+const ANSWER: u64 = u64::MAX - 2;
+/// The longest piece: a block may be as long as one key's values.
+const PIECE_BYTES_MOST: u64 = 1 << 32;
 const NAME_BYTES_MOST: u64 = 64 << 10;
 
 /// Where a node listens, and the number that a connection to it begins with.
@@ -28,13 +37,50 @@ pub struct Address {
     pub token: u128,
 }
 
-type Reads = Arc<Mutex<Option<Arc<dyn RangeSource>>>>;
+/// What others may ask a node for.
+#[derive(Clone, Default)]
+pub(crate) struct Offer(Arc<Mutex<Offered>>);
+
+#[derive(Default)]
+struct Offered {
+    files: Option<Arc<dyn RangeSource>>,
+    /// Pairs, and the number of the attempt to bring them together.
+    pairs: Option<(u64, Arc<Spool>)>,
+    answer: Option<(u64, Arc<dyn PartAnswer>)>,
+}
+
+impl Offer {
+    /// Offers the files of another input from now on, and nothing else.
+    pub(crate) fn files(&self, files: Option<Arc<dyn RangeSource>>) {
+        *self.lock() = Offered { files, pairs: None, answer: None };
+    }
+
+    /// Offers pairs, and no answer any more.
+    pub(crate) fn pairs(&self, number: u64, spool: Arc<Spool>) {
+        let mut offered = self.lock();
+        (offered.pairs, offered.answer) = (Some((number, spool)), None);
+    }
+
+    /// Offers an answer beside the pairs.
+    pub(crate) fn answer(&self, number: u64, answer: Box<dyn PartAnswer>) {
+        self.lock().answer = Some((number, Arc::from(answer)));
+    }
+
+    /// Offers neither pairs nor an answer any more.
+    pub(crate) fn end(&self) {
+        let mut offered = self.lock();
+        (offered.pairs, offered.answer) = (None, None);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Offered> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// A node's listening end. Its threads end with the process.
-#[derive(Debug)]
 pub(crate) struct Listening {
     pub(crate) address: Address,
-    reads: Reads,
+    pub(crate) offer: Offer,
 }
 
 impl Listening {
@@ -51,23 +97,18 @@ impl Listening {
             .and_then(|mut random| random.read_exact(&mut token))
             .map_err(fault)?;
         let token = u128::from_le_bytes(token);
-        let reads = Reads::default();
-        let serving = Arc::clone(&reads);
+        let offer = Offer::default();
+        let serving = offer.clone();
         let accept = move || {
             for connection in listener.incoming().map_while(io::Result::ok) {
-                let reads = Arc::clone(&serving);
-                let serve = move || serve(connection, token, &reads);
+                let offer = serving.clone();
+                let serve = move || serve(connection, token, &offer);
                 // Without a thread the connection closes, and the other end tries again.
-                let _ = thread::Builder::new().name("feeds".to_owned()).spawn(serve);
+                let _ = thread::Builder::new().name("serves".to_owned()).spawn(serve);
             }
         };
         thread::Builder::new().name("listens".to_owned()).spawn(accept).map_err(fault)?;
-        Ok(Listening { address: Address { at, token }, reads })
-    }
-
-    /// Sends the files of another input from now on.
-    pub(crate) fn reads(&self, source: Option<Arc<dyn RangeSource>>) {
-        *self.reads.lock().unwrap_or_else(PoisonError::into_inner) = source;
+        Ok(Listening { address: Address { at, token }, offer })
     }
 }
 
@@ -90,43 +131,82 @@ pub(crate) fn reader(input: &Input) -> Option<Arc<dyn RangeSource>> {
     }
 }
 
-fn serve(connection: TcpStream, token: u128, reads: &Reads) {
+fn serve(connection: TcpStream, token: u128, offer: &Offer) {
     // The other end may go away at any time.
-    let _ = serve_all(connection, token, reads);
+    let _ = serve_all(connection, token, offer);
 }
 
-fn serve_all(mut connection: TcpStream, token: u128, reads: &Reads) -> io::Result<()> {
+fn serve_all(mut connection: TcpStream, token: u128, offer: &Offer) -> io::Result<()> {
     connection.set_nodelay(true)?;
     let mut given = [0; 16];
     connection.read_exact(&mut given)?;
     if u128::from_le_bytes(given) != token {
         return Ok(());
     }
-    let mut piece = Vec::new();
     loop {
-        let length = number(&mut connection)?;
-        if length > NAME_BYTES_MOST {
-            return Ok(());
-        }
-        let mut name = vec![0; length as usize];
-        connection.read_exact(&mut name)?;
-        let (mut offset, mut left) = (number(&mut connection)?, number(&mut connection)?);
-        let source = reads.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let name = Path::new(OsStr::from_bytes(&name));
-        while left > 0 {
-            piece.resize(left.min(PIECE_BYTES) as usize, 0);
-            let read = match &source {
-                Some(source) => source.read_at(name, offset, &mut piece),
-                None => Err(io::Error::other("the input cannot be sent to another node")),
-            };
-            if let Err(cause) = read {
-                refuse(&mut connection, &cause)?;
-                break;
+        match number(&mut connection)? {
+            PAIRS => send_pairs(&mut connection, offer)?,
+            ANSWER => send_answer(&mut connection, offer)?,
+            length if length <= NAME_BYTES_MOST => {
+                send_bytes(&mut connection, length as usize, offer)?;
             }
-            connection.write_all(&(piece.len() as u64).to_le_bytes())?;
-            connection.write_all(&piece)?;
-            (offset, left) = (offset + piece.len() as u64, left - piece.len() as u64);
+            _ => return Ok(()),
         }
+    }
+}
+
+fn send_bytes(connection: &mut TcpStream, name_bytes: usize, offer: &Offer) -> io::Result<()> {
+    let (mut name, mut piece) = (vec![0; name_bytes], Vec::new());
+    connection.read_exact(&mut name)?;
+    let (mut offset, mut left) = (number(connection)?, number(connection)?);
+    let source = offer.lock().files.clone();
+    let name = Path::new(OsStr::from_bytes(&name));
+    while left > 0 {
+        piece.resize(left.min(PIECE_BYTES) as usize, 0);
+        let read = match &source {
+            Some(source) => source.read_at(name, offset, &mut piece),
+            None => Err(io::Error::other("the input cannot be sent to another node")),
+        };
+        if let Err(cause) = read {
+            return refuse(connection, &cause);
+        }
+        send(connection, &piece)?;
+        (offset, left) = (offset + piece.len() as u64, left - piece.len() as u64);
+    }
+    Ok(())
+}
+
+fn send_pairs(connection: &mut TcpStream, offer: &Offer) -> io::Result<()> {
+    let (attempt, first, end) = (number(connection)?, number(connection)?, number(connection)?);
+    let offered = offer.lock().pairs.clone().filter(|(number, _)| *number == attempt);
+    let sent = offered.map(|(_, spool)| {
+        spool.read(first as usize..end as usize, &mut |piece| send_block(connection, piece))
+    });
+    end_pieces(connection, sent)
+}
+
+fn send_answer(connection: &mut TcpStream, offer: &Offer) -> io::Result<()> {
+    let attempt = number(connection)?;
+    let offered = offer.lock().answer.clone().filter(|(number, _)| *number == attempt);
+    let sent = offered.map(|(_, answer)| answer.blocks(&mut |piece| send_block(connection, piece)));
+    end_pieces(connection, sent)
+}
+
+fn send(connection: &mut TcpStream, piece: &[u8]) -> io::Result<()> {
+    connection.write_all(&(piece.len() as u64).to_le_bytes())?;
+    connection.write_all(piece)
+}
+
+fn send_block(connection: &mut TcpStream, piece: &[u8]) -> Result<()> {
+    let sent = send(connection, piece);
+    sent.map_err(|cause| Error::System { action: "send pairs to another node", cause })
+}
+
+fn end_pieces(connection: &mut TcpStream, sent: Option<Result<()>>) -> io::Result<()> {
+    match sent {
+        Some(Ok(())) => send(connection, &[]),
+        Some(Err(error)) => refuse(connection, &io::Error::other(error.to_string())),
+        None => refuse(connection, &io::Error::other("the pairs are not there any more")),
     }
 }
 
@@ -164,7 +244,15 @@ impl From<io::Error> for Fault {
     }
 }
 
-/// A connection to a node that reads the input.
+impl Fault {
+    pub(crate) fn into_cause(self) -> io::Error {
+        match self {
+            Fault::Link(cause) | Fault::File(cause) => cause,
+        }
+    }
+}
+
+/// A connection to a node.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: TcpStream,
@@ -206,15 +294,7 @@ impl Connection {
         while at < into.len() {
             let length = number(&mut from)?;
             if length == REFUSED {
-                let kind = match number(&mut from)? {
-                    1 => io::ErrorKind::NotFound,
-                    2 => io::ErrorKind::UnexpectedEof,
-                    _ => io::ErrorKind::Other,
-                };
-                let mut text = vec![0; number(&mut from)?.min(NAME_BYTES_MOST) as usize];
-                from.read_exact(&mut text)?;
-                let text = String::from_utf8_lossy(&text).into_owned();
-                return Err(Fault::File(io::Error::new(kind, text)));
+                return Err(refusal(&mut from)?);
             }
             let end = usize::try_from(length).ok().and_then(|length| at.checked_add(length));
             let piece = end.and_then(|end| into.get_mut(at..end));
@@ -225,6 +305,47 @@ impl Connection {
         }
         Ok(())
     }
+
+    /// Asks for the pairs of some partitions, which [`piece`](Connection::piece) takes.
+    pub(crate) fn ask_pairs(&mut self, attempt: u64, partitions: &Range<usize>) -> io::Result<()> {
+        let request = [PAIRS, attempt, partitions.start as u64, partitions.end as u64];
+        self.stream.write_all(&request.map(u64::to_le_bytes).concat())
+    }
+
+    /// Asks for the answer that the node has made, which [`piece`](Connection::piece) takes.
+    pub(crate) fn ask_answer(&mut self, attempt: u64) -> io::Result<()> {
+        self.stream.write_all(&[ANSWER, attempt].map(u64::to_le_bytes).concat())
+    }
+
+    /// Returns the next piece, which is whole blocks; `None` at the end.
+    pub(crate) fn piece(
+        &mut self,
+        goes_on: &dyn Fn() -> bool,
+    ) -> std::result::Result<Option<Vec<u8>>, Fault> {
+        let mut from = Patient { stream: &mut self.stream, goes_on, heard: Instant::now() };
+        let length = match number(&mut from)? {
+            0 => return Ok(None),
+            REFUSED => return Err(refusal(&mut from)?),
+            length if length <= PIECE_BYTES_MOST => length as usize,
+            _ => return Err(io::Error::other("a node sends what is no piece").into()),
+        };
+        let mut piece = vec![0; length];
+        from.read_exact(&mut piece)?;
+        Ok(Some(piece))
+    }
+}
+
+/// Receives the error of a request.
+fn refusal(from: &mut impl Read) -> io::Result<Fault> {
+    let kind = match number(from)? {
+        1 => io::ErrorKind::NotFound,
+        2 => io::ErrorKind::UnexpectedEof,
+        _ => io::ErrorKind::Other,
+    };
+    let mut text = vec![0; number(from)?.min(NAME_BYTES_MOST) as usize];
+    from.read_exact(&mut text)?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    Ok(Fault::File(io::Error::new(kind, text)))
 }
 
 /// Reads a stream whose calls return now and then with nothing.

@@ -1,8 +1,8 @@
-//! The constants of a ledger's decisions.
+//! The constants of a ledger's and a manager's decisions.
 
 use std::time::Duration;
 
-/// How large leases are, and when a tile is leased twice.
+/// How large leases are, when a tile is leased twice, and where pairs come together.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// A lease takes the time that all nodes need for the work left, divided by this.
@@ -16,6 +16,9 @@ pub struct Rules {
     /// When nothing is left to lease, a lease that is expected to take longer than this many times what another
     /// node would need for it is given to that node, too.
     pub backup_ratio: f64,
+    /// Pairs of all nodes with more bytes than this are exchanged between the nodes by partition. Fewer come together
+    /// on the driver.
+    pub gathered_most: u64,
 }
 
 impl Default for Rules {
@@ -26,6 +29,7 @@ impl Default for Rules {
             most: Duration::from_secs(30),
             in_flight: 2,
             backup_ratio: 2.0,
+            gathered_most: 64 << 20,
         }
     }
 }

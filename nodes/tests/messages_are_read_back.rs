@@ -2,15 +2,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use tegula::holding::ReduceTotals;
 use tegula_nodes::{ALIVE, Address, Order, Ready, Report};
 
 fn address() -> Address {
     Address { at: "10.0.0.7:65535".to_owned(), token: u128::MAX / 3 }
 }
 
+fn bytes() -> Vec<u8> {
+    b"some bytes".to_vec()
+}
+
 #[test]
 fn orders_are_read_back() {
-    let bytes = || b"some bytes".to_vec();
     let orders = [
         Order::Compare { listing: bytes() },
         Order::LeaveOut { covered: Vec::new() },
@@ -20,7 +24,10 @@ fn orders_are_read_back() {
         Order::Commit { lease: 7, save: None },
         Order::Commit { lease: 7, save: Some(u64::MAX) },
         Order::Drop { lease: 0 },
+        Order::Fold { number: 3 },
         Order::Give,
+        Order::Exchange { number: 1 << 33, partitions: 3..70, from: Vec::new() },
+        Order::Exchange { number: 0, partitions: 0..0, from: vec![address(), address()] },
         Order::Blocks { bytes: bytes() },
         Order::Answer { counts: bytes() },
     ];
@@ -50,6 +57,9 @@ fn reports_are_read_back() {
         Report::Mapped { lease: 300 },
         Report::Saved { lease: 3, saved: vec![0, 255] },
         Report::Failed { lease: 3, cause: "the disk is full".to_owned() },
+        Report::Folded { number: 1, bytes: 1 << 50, counts: bytes() },
+        Report::Answered { number: 1, totals: ReduceTotals { keys: 7, key_bytes: 1 << 40 } },
+        Report::Unreached { number: 2, cause: "nobody is there".to_owned() },
         Report::Blocks { bytes: vec![1; 1000] },
         Report::Given { counts: Vec::new() },
         Report::Alive,

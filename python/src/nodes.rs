@@ -5,7 +5,6 @@ use crate::running::Running;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
@@ -18,7 +17,7 @@ const REPORTS_MOST: usize = 8;
 /// About the most bytes of reports that are taken at once.
 const TAKEN_BYTES: usize = 8 << 20;
 
-/// The driver's end. A run takes it; the nodes are numbered in the order of their names.
+/// The driver's end. A run takes it; the nodes are numbered in the order in which they join.
 #[pyclass(frozen, module = "tegula._tegula")]
 pub(crate) struct Wires {
     orders: Mutex<Receiver<Told>>,
@@ -46,12 +45,12 @@ struct PyCarrier {
 #[pymethods]
 impl Wires {
     #[new]
-    fn new(names: Vec<String>) -> Wires {
+    fn new() -> Wires {
         let (sender, orders) = channel();
         let (events, receiver) = sync_channel(REPORTS_MOST);
         let is_over = Arc::<AtomicBool>::default();
         let over = Arc::clone(&is_over);
-        let names = Arc::new(Mutex::new(names));
+        let names = Names::default();
         let carrier = PyCarrier {
             names: Arc::clone(&names),
             orders: sender,
@@ -63,7 +62,7 @@ impl Wires {
         Wires { orders, events, carrier, is_over, names }
     }
 
-    /// Adds a node while a run is on its way. Returns its number.
+    /// Adds a node, at any time. Returns its number.
     fn join(&self, name: String) -> usize {
         let mut names = self.names.lock();
         names.push(name);
@@ -164,15 +163,12 @@ pub(crate) struct Desk {
     _running: Mutex<Running>,
 }
 
-/// Returns a seat and Python's side of it. Other nodes reach this one at `host`.
-pub(crate) fn seat(
-    memory_bytes: Option<u64>,
-    host: IpAddr,
-) -> tegula::Result<(Seat, Orders, Receiver<Vec<u8>>)> {
+/// Returns a seat and Python's side of it.
+pub(crate) fn seat(here: Here) -> tegula::Result<(Seat, Orders, Receiver<Vec<u8>>)> {
     let (sender, reports) = sync_channel(REPORTS_MOST);
     let tell =
         move |report: &[u8]| sender.send(report.to_vec()).map_err(|_| tegula::Error::Cancelled);
-    let (seat, orders) = Seat::new(Here { memory_bytes, reads: true, host }, tell)?;
+    let (seat, orders) = Seat::new(here, tell)?;
     Ok((seat, orders, reports))
 }
 

@@ -234,7 +234,14 @@ impl Plan {
         let record_bytes = self.source.record_bytes();
         let (keys, names) = (self.keys, self.names());
         let memory = self.source.memory();
-        let (input, cut) = self.source.open()?;
+        let (input, cut) = match machines.sent_input()? {
+            Some(_) if matches!(self.map, Map::Program(_)) => {
+                let cause = "each node reads the input of this job".to_owned();
+                return Err(tegula::Error::Option { option: "on", cause });
+            }
+            Some(input) => (input, self.source.cut()),
+            None => self.source.open()?,
+        };
         let identity = self.identity.map(|fields| {
             let fields = fields.iter();
             fields.fold(Identity::new("python", 1), |all, (name, value)| all.with(name, value))
@@ -417,22 +424,29 @@ impl Source {
         }
     }
 
+    fn cut(&self) -> Cut {
+        match self {
+            Source::Parts(_) => Cut::Whole,
+            Source::Paths { cut, .. } => *cut,
+            Source::Memory { record_bytes, .. } => Cut::Fixed(*record_bytes),
+        }
+    }
+
     /// Looks the input up.
     fn open(self) -> tegula::Result<(Input, Cut)> {
-        match self {
+        let cut = self.cut();
+        let input = match self {
             Source::Parts(parts) => {
                 let list = parts.list();
-                Ok((Input::ranges(parts, list), Cut::Whole))
+                Input::ranges(parts, list)
             }
-            Source::Paths { paths, cut } => Ok((tegula_cli::input(&paths)?, cut)),
-            Source::Memory { memory, record_bytes } => {
+            Source::Paths { paths, .. } => tegula_cli::input(&paths)?,
+            Source::Memory { memory, .. } => {
                 let length = memory.len();
-                Ok((
-                    Input::ranges(memory, [(Path::new("memory"), length)]),
-                    Cut::Fixed(record_bytes),
-                ))
+                Input::ranges(memory, [(Path::new("memory"), length)])
             }
-        }
+        };
+        Ok((input, cut))
     }
 }
 

@@ -20,7 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tegula::{Error, Every, Options, Place, Progress};
 use tegula_machine::sync::Mutex;
-use tegula_nodes::Machines;
+use tegula_nodes::{Here, Machines, Rules};
 
 /// How often signals are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -202,19 +202,21 @@ impl Engine {
         }
     }
 
-    /// Serves a plan as a node of another process, which other nodes reach at the address `host`. Returns a `Desk`, or
-    /// a `Failure`.
+    /// Serves a plan as a node of another process, which other nodes reach at the address `host`. They send it the input
+    /// if it does not read it. Returns a `Desk`, or a `Failure`.
     fn serve<'py>(
         &self,
         py: Python<'py>,
         plan: &Bound<'py, PyDict>,
         host: IpAddr,
+        reads: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (engine, plan) = (self.engine()?, Plan::of(plan)?);
-        let (seat, orders, reports) = match nodes::seat(self.memory, host) {
-            Ok(seat) => seat,
-            Err(error) => return failure(py, &error),
-        };
+        let (seat, orders, reports) =
+            match nodes::seat(Here { memory_bytes: self.memory, reads, host }) {
+                Ok(seat) => seat,
+                Err(error) => return failure(py, &error),
+            };
         let on = (engine, self.memory, Machines::Node(seat));
         match Running::start(py, on, plan, None, None)? {
             Ok(running) => Ok(Bound::new(py, Desk::new(orders, reports, running))?.into_any()),
@@ -235,7 +237,8 @@ impl Engine {
         wires: Option<&Wires>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (engine, plan) = (self.engine()?, Plan::of(plan)?);
-        let machines = wires.and_then(Wires::carrier).map(Machines::over).unwrap_or_default();
+        let over = |carrier| Machines::over(carrier, Rules::default());
+        let machines = wires.and_then(Wires::carrier).map(over).unwrap_or_default();
         // Shows are made by one machine.
         let top = top.filter(|_| machines.is_this());
         self.running.fetch_add(1, Ordering::Relaxed);

@@ -5,6 +5,7 @@ It ends as the program that `make build` makes ends: its exit codes, and what si
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -18,4 +19,6 @@ def main() -> int:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Python ignores it, as Rust's programs do not: a file that exceeds its limit ends them.
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    # What carries messages over Ray for `--nodes ray://...` runs in the same interpreter.
+    os.environ.setdefault("TEGULA_PYTHON", sys.executable)
     return _tegula.command(["tegula", *sys.argv[1:]])

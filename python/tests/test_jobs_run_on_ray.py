@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -58,6 +61,19 @@ def test_an_answer_is_that_of_one_machine(cluster, text: Path) -> None:
     assert list(means.run(on=nodes)) == list(means.run())
 
 
+def test_the_command_line_runs_on_a_cluster(cluster, text: Path) -> None:
+    program = Path(sys.executable).with_name("tegula")
+    command = [str(program), "wordcount", str(text), "--tile", "64k"]
+    alone = subprocess.run(command, check=True, capture_output=True).stdout
+    nodes = ["--nodes", "ray://auto"]
+    environment = {**os.environ, "RAY_ADDRESS": cluster.address}
+    for more in ([], ["--gather", "1"]):
+        run = subprocess.run(
+            [*command, *nodes, *more], check=True, capture_output=True, env=environment
+        )
+        assert alone == run.stdout
+
+
 def test_a_function_maps_on_each_node(cluster, text: Path) -> None:
     def lengths(line: str):
         key, number, _ = line.split("\t")
@@ -104,9 +120,9 @@ def test_a_node_that_comes_later_takes_part(
     nodes, hosts = tg.ray(), []
     start = type(nodes)._actor
 
-    def noting(self, node, plan):
+    def noting(self, node, kind, arguments):
         hosts.append(node["NodeID"])
-        return start(self, node, plan)
+        return start(self, node, kind, arguments)
 
     monkeypatch.setattr(type(nodes), "_actor", noting)
     threading.Timer(0.5, cluster.add_node, (), {"num_cpus": 1}).start()

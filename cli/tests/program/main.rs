@@ -19,6 +19,7 @@ mod killed_runs_go_on;
 mod many_files_need_little;
 mod memory_is_kept_to;
 mod nodes_answer_as_one_process;
+mod nodes_bear_faults;
 mod nodes_survive_kills;
 mod numbers_are_as_documented;
 mod outputs_are_whole_or_absent;

@@ -67,6 +67,34 @@ fn however_many_tiles_there_are() {
     }
 }
 
+/// A byte of pairs is enough for an exchange with `--gather 1`.
+#[test]
+fn when_nodes_exchange_their_pairs() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write(at, "text/a", lines(20_000));
+    write(at, "text/b", lines(900));
+    let commands: &[&[&str]] = &[
+        &["wordcount", "text"],
+        &["wordcount", "text", "--order", "value"],
+        &["wordcount", "text", "--order", "none", "--format", "jsonl"],
+        &["wordcount", "text", "--top", "7"],
+        &["wordcount", "text", "--top", "700", "--order", "key"],
+        &["index", "text"],
+        &["stations", "text"],
+    ];
+    for (at_command, command) in commands.iter().enumerate() {
+        let nodes = ["local:2x1", "local:3x1,1x2", "local:1x1,2x1:64M:streamed"][at_command % 3];
+        let run = |more: &[&str]| {
+            let mut run = tegula();
+            run.args(*command).args(["--tile", "32k"]).args(more).current_dir(at);
+            answer(run.output().unwrap())
+        };
+        let (alone, together) = (run(&[]), run(&["--nodes", nodes, "--gather", "1"]));
+        assert!(!alone.is_empty() && alone == together, "{command:?} over {nodes}");
+    }
+}
+
 #[test]
 fn with_little_memory() {
     let folder = tempfile::tempdir().unwrap();
@@ -189,6 +217,10 @@ fn flags_that_do_not_go_together_are_named() {
         &["standard input", "give files"],
     );
     assert_eq!(run(&["wordcount", "text", "--nodes", "local:0"]).status.code(), Some(2));
+    let mut over_ray = tegula();
+    over_ray.args(["wordcount", "text", "--nodes", "ray://auto"]).env("TEGULA_PYTHON", "false");
+    let refused = over_ray.current_dir(folder.path()).output().unwrap();
+    check_fault(&refused, 2, &["--nodes", "false must have", "ray>=2.50", "TEGULA_PYTHON"]);
 }
 
 #[test]
@@ -202,8 +234,16 @@ fn whichever_node_is_killed_or_stopped() {
     };
     let alone = answer(command(&[]).output().unwrap());
     let senders = "local:2x1,1x1:64M:streamed";
-    for (delay_ms, nodes) in [(5, "local:3x1"), (60, senders), (200, "local:3x1"), (350, senders)] {
-        let mut driver = command(&["--nodes", nodes]);
+    let cases = [
+        (5, "local:3x1", "64M"),
+        (60, senders, "64M"),
+        (200, "local:3x1", "64M"),
+        (350, senders, "64M"),
+        (250, "local:3x1", "1"),
+        (400, "local:3x1", "1"),
+    ];
+    for (delay_ms, nodes, gather) in cases {
+        let mut driver = command(&["--nodes", nodes, "--gather", gather]);
         let driver = driver.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let begun = Instant::now();
         while nodes_of(&driver).len() < 3 {

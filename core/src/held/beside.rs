@@ -43,6 +43,12 @@ impl Mapped {
         Ok(partial.ok_or_else(|| damaged(0, "they are of a job with another aggregate"))?)
     }
 
+    /// Returns the pairs, which nothing else has any more.
+    pub(super) fn into_partial<C: Aggregate>(self) -> Result<Partial<C::Accumulator>> {
+        let partial = self.partial.downcast().map(|partial| *partial);
+        Ok(partial.map_err(|_| damaged(0, "they are of a job with another aggregate"))?)
+    }
+
     /// Returns the bytes of input that were mapped for it, as files hold them.
     pub fn bytes(&self) -> u64 {
         self.counts.figures.bytes

@@ -3,10 +3,16 @@
 
 mod beside;
 mod blocks;
+mod collect;
 mod noting;
+mod part;
+mod spool;
 
 pub use beside::Mapped;
 pub(crate) use beside::damaged;
+pub use collect::Pull;
+pub use part::PartAnswer;
+pub use spool::Spool;
 
 use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
@@ -25,15 +31,16 @@ use crate::output::Finished;
 use crate::partial::{PARTITIONS, Partial};
 use crate::plan::{Part, Plan};
 use crate::progress::Stage;
-use crate::reduce::{Compare, Ranking};
+use crate::reduce::{Compare, Ranking, ReduceTotals};
 use crate::room::Room;
-use crate::run::{merge, reduce, stats};
+use crate::run::{self, merge, reduce, stats};
 use crate::sizing::{self, TableLimits};
 use crate::slots::PairRef;
 use crate::state::{Figures, Fingerprint, FoundState, Saving, SharedState, Terms};
 use crate::stats::{StageTime, Stats};
 use beside::Counts;
 use noting::Noting;
+use part::Part as AnswerPart;
 use std::cmp::Ordering;
 use std::iter;
 use std::ops::Range;
@@ -48,6 +55,12 @@ pub(crate) struct HoldingJob<'e, C: Aggregate> {
 
 type Comparing<'e, C> = dyn Fn(Pair<'_, C>, Pair<'_, C>) -> Ordering + Send + Sync + 'e;
 type Pair<'a, C> = PairRef<'a, <C as Aggregate>::Reduced>;
+
+impl<C: Aggregate> HoldingJob<'_, C> {
+    fn ranking(&self) -> Ranking<'_, C> {
+        Ranking::new(self.compare.as_deref().map(|compare| compare as &Compare<'_, _>))
+    }
+}
 
 /// A holding of a job that is not named. Code that moves pairs between machines is compiled once for all jobs.
 pub trait Hold: Send + Sync {
@@ -123,6 +136,26 @@ pub trait Hold: Send + Sync {
     /// Those of the disk.
     fn clear(&mut self) -> Result<()>;
 
+    /// Folds all pairs by key and puts them outside of the holding, which is empty then.
+    ///
+    /// # Errors
+    /// Those of memory and of the disk.
+    fn fold_out(&mut self) -> Result<Spool>;
+
+    /// Makes the answer of partitions of which all pairs are beside the holding, which stays as it was.
+    ///
+    /// # Errors
+    /// Those of [`JobRun::run`](crate::JobRun::run).
+    fn answer_part(&self, mapped: Mapped) -> Result<Box<dyn PartAnswer>>;
+
+    /// Makes the job's answer of those that other machines have made of its partitions, in the order of the
+    /// partitions. `totals` is the sum of theirs. The pairs are on disk then, whatever the limit on memory.
+    ///
+    /// # Errors
+    /// [`StorageError::Damaged`](crate::error::StorageError::Damaged) if bytes are no blocks of an answer, those of
+    /// `from`, of memory and of the disk. The holding stays as it was.
+    fn collect(&mut self, from: &mut [Box<Pull<'_>>], totals: ReduceTotals) -> Result<()>;
+
     /// Opens the state of the options, as the machine that names what is saved in it. Takes the saved pairs in, and
     /// returns the tiles that are complete with them.
     ///
@@ -167,8 +200,8 @@ pub trait Hold: Send + Sync {
 
 /// A holding of a job with this aggregate.
 pub(crate) trait Answer<C: Aggregate>: Hold {
-    /// Makes the answer of some partitions.
-    fn answer(self: Box<Self>, partitions: Range<usize>) -> Result<Finished<C>>;
+    /// Makes the answer of all pairs, or of those that were collected.
+    fn answer(self: Box<Self>) -> Result<Finished<C>>;
 }
 
 struct Held<'e, C: Aggregate> {
@@ -180,6 +213,8 @@ struct Held<'e, C: Aggregate> {
     digest: u128,
     partial: Partial<C::Accumulator>,
     counts: Counts,
+    /// The answer, if other machines have made it.
+    collected: Option<run::Answer<C>>,
     /// Set on the machine that has opened the state.
     saving: Option<Saving<C>>,
     /// What earlier runs have mapped.
@@ -223,6 +258,7 @@ pub(crate) fn hold<'e, C: Aggregate>(
         digest,
         partial: room.partial(),
         counts: Counts::default(),
+        collected: None,
         saving: None,
         done: Coverage::default(),
         stats,
@@ -376,6 +412,34 @@ impl<C: Aggregate> Hold for Held<'_, C> {
         Ok(())
     }
 
+    fn fold_out(&mut self) -> Result<Spool> {
+        let mut spool = Spool::new(&self.room.scratch, self.counts.encode());
+        self.blocks(0..PARTITIONS, &mut |block| spool.put(block))?;
+        self.clear()?;
+        Ok(spool)
+    }
+
+    fn answer_part(&self, mapped: Mapped) -> Result<Box<dyn PartAnswer>> {
+        let Held { core, options, room, job, .. } = self;
+        let context = RunContext::open(core, options)?;
+        let (ranking, partial) = (job.ranking(), mapped.into_partial::<C>()?);
+        let reduced = reduce(&context, ranking, &partial, room)?;
+        let answer = merge(&context, ranking, partial, room, reduced)?;
+        let run::Answer { pieces, pointed_at, totals } = answer;
+        let stored = room.stored_beside_pairs();
+        Ok(Box::new(AnswerPart::<C> { pieces, _pointed_at: pointed_at, stored, totals }))
+    }
+
+    fn collect(&mut self, from: &mut [Box<Pull<'_>>], totals: ReduceTotals) -> Result<()> {
+        let context = RunContext::open(self.core, &self.options)?;
+        let ranking = self.job.ranking();
+        let collect = || collect::collect(&context, ranking, &self.room, from, totals);
+        self.collected = Some(context.time(Stage::Merge, collect)?);
+        let times = context.close();
+        times.stages.iter().for_each(|time| self.stats.add_time(*time));
+        Ok(())
+    }
+
     fn open_state(&mut self) -> Result<Vec<Range<u32>>> {
         let Held { core, job, options, plan, room, partial, .. } = self;
         let Some(state) = &options.state else { return Ok(Vec::new()) };
@@ -440,7 +504,7 @@ impl<C: Aggregate> Hold for Held<'_, C> {
 }
 
 impl<C: Aggregate> Answer<C> for Held<'_, C> {
-    fn answer(self: Box<Self>, partitions: Range<usize>) -> Result<Finished<C>> {
+    fn answer(self: Box<Self>) -> Result<Finished<C>> {
         let Held {
             core,
             job,
@@ -452,6 +516,7 @@ impl<C: Aggregate> Answer<C> for Held<'_, C> {
             list,
             stats: times,
             saving,
+            collected,
             ..
         } = *self;
         if let Some(saving) = &saving {
@@ -459,13 +524,14 @@ impl<C: Aggregate> Answer<C> for Held<'_, C> {
             let ended = (counts.figures, counts.bad.clone());
             saving.finish(&partial, &room.chunks, &plan, context.parts(), ended)?;
         }
-        let others = (0..PARTITIONS).filter(|number| !partitions.contains(number));
-        blocks::drop_pairs(&partial, others)?;
-        let ranking =
-            Ranking::new(job.compare.as_deref().map(|compare| compare as &Compare<'_, _>));
-        let context = RunContext::open(core, &options)?;
-        let reduced = reduce(&context, ranking, &partial, &room)?;
-        let answer = merge(&context, ranking, partial, &room, reduced)?;
+        let (context, ranking) = (RunContext::open(core, &options)?, job.ranking());
+        let answer = match collected {
+            Some(answer) => answer,
+            None => {
+                let reduced = reduce(&context, ranking, &partial, &room)?;
+                merge(&context, ranking, partial, &room, reduced)?
+            }
+        };
         let Counts { figures: Figures { bytes, splits, emitted: pairs }, bad } = counts;
         let mapped = MapTotals { bytes, splits, pairs, ..MapTotals::default() };
         let mut stats = stats(context.close_planned(&plan), mapped, Default::default());

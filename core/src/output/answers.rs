@@ -96,7 +96,10 @@ impl<'a, C: Aggregate> Seen<'a, C> {
     }
 
     /// Shows the pairs in order until `see` fails.
-    fn for_each(&self, see: &mut dyn FnMut(PairRef<'_, C::Reduced>) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each(
+        &self,
+        see: &mut dyn FnMut(PairRef<'_, C::Reduced>) -> Result<()>,
+    ) -> Result<()> {
         let mut reader = None;
         for piece in self.pieces {
             match piece {

@@ -8,7 +8,7 @@ mod write;
 
 pub use crate::storage::AtomicFile;
 pub use answers::Answers;
-pub(crate) use answers::Seen;
+pub(crate) use answers::{Names, Seen};
 pub use portions::Portion;
 pub(crate) use turns::{Turn, Turns};
 

@@ -76,9 +76,11 @@ pub enum Range<V: Copy> {
 }
 
 /// The counts of the reduce stage.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReduceTotals {
+    /// All keys, also those that are not among the top N.
     pub keys: u64,
+    /// Their bytes.
     pub key_bytes: u64,
 }
 

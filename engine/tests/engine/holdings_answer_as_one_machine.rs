@@ -7,12 +7,13 @@ use crate::support::{
     within,
 };
 use proptest::prelude::*;
+use std::collections::VecDeque;
 use std::io::Write;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use tegula::holding::{Holding, PARTITIONS};
+use tegula::holding::{Holding, PARTITIONS, Pull, ReduceTotals};
 use tegula::{
     Aggregate, Cancel, Combine, Cut, Emit, Engine, Input, Job, Key, Mean, Min, Options, Order,
     Output, Result, Split, WordClass,
@@ -123,27 +124,19 @@ impl Plan {
         text: &dyn Fn(&Output<J>) -> Vec<u8>,
     ) -> Result<Vec<u8>> {
         let mut holdings = self.hold(engines, job, input, options)?;
-        // Parts of an answer without order follow each other; others would have to be merged.
-        let parts = match self.exchanges && options.order == Order::None && options.top.is_none() {
-            true => holdings.len(),
-            false => 1,
-        };
-        let mut answer = Vec::new();
-        for part in 0..parts {
-            let partitions = PARTITIONS * part / parts..PARTITIONS * (part + 1) / parts;
-            let mut takes = match part {
-                0 if parts == 1 => holdings.remove(0),
-                _ => engines[0].hold(job, input(), options)?,
-            };
-            for from in &holdings {
-                let mut received = takes.beside();
-                takes.take_in(&mut received, &blocks_of(from, partitions.clone())?)?;
-                received.note(&from.counts())?;
-                takes.commit(received)?;
-            }
-            answer.extend(text(&takes.answer(partitions)?));
+        if self.exchanges {
+            let mut driver = engines[1].hold(job, input(), options)?;
+            exchange(&mut holdings, &mut driver)?;
+            return Ok(text(&driver.answer()?));
         }
-        Ok(answer)
+        let mut takes = holdings.remove(0);
+        for from in &holdings {
+            let mut received = takes.beside();
+            takes.take_in(&mut received, &blocks_of(from)?)?;
+            received.note(&from.counts())?;
+            takes.commit(received)?;
+        }
+        Ok(text(&takes.answer()?))
     }
 
     /// Checks that holdings answer as one engine does.
@@ -165,9 +158,41 @@ impl Plan {
     }
 }
 
-fn blocks_of<J: Job>(holding: &Holding<'_, J>, partitions: Range<usize>) -> Result<Vec<u8>> {
+/// Lets each holding make the answer of some partitions, and another one collect them.
+fn exchange<J: Job>(holdings: &mut [Holding<'_, J>], driver: &mut Holding<'_, J>) -> Result<()> {
+    let fold = |holding: &mut Holding<'_, J>| holding.fold_out();
+    let spools = holdings.iter_mut().map(fold).collect::<Result<Vec<_>>>()?;
+    let (mut answers, mut totals) = (Vec::new(), ReduceTotals::default());
+    for (part, takes) in holdings.iter().enumerate() {
+        let range = |part: usize| PARTITIONS * part / holdings.len();
+        let mut received = takes.beside();
+        for spool in &spools {
+            spool.read(range(part)..range(part + 1), &mut |blocks| {
+                takes.take_in(&mut received, blocks)
+            })?;
+        }
+        let answer = takes.answer_part(received)?;
+        let ReduceTotals { keys, key_bytes } = answer.totals();
+        totals = ReduceTotals { keys: totals.keys + keys, key_bytes: totals.key_bytes + key_bytes };
+        let mut blocks = VecDeque::new();
+        answer.blocks(&mut |block| {
+            blocks.push_back(block.to_vec());
+            Ok(())
+        })?;
+        answers.push(blocks);
+    }
+    let pull = |mut blocks: VecDeque<Vec<u8>>| -> Box<Pull<'_>> {
+        Box::new(move || Ok(blocks.pop_front()))
+    };
+    driver.collect(&mut answers.into_iter().map(pull).collect::<Vec<_>>(), totals)?;
+    let mut counted = driver.beside();
+    spools.iter().try_for_each(|spool| counted.note(spool.counts()))?;
+    driver.commit(counted)
+}
+
+fn blocks_of<J: Job>(holding: &Holding<'_, J>) -> Result<Vec<u8>> {
     let mut blocks = Vec::new();
-    holding.blocks(partitions, &mut |block| {
+    holding.blocks(0..PARTITIONS, &mut |block| {
         blocks.extend_from_slice(block);
         Ok(())
     })?;
@@ -215,18 +240,20 @@ fn holdings_of_little_memory_spill_and_answer_alike() {
         .collect();
     let job = Words(WordClass::Whitespace);
     let options = Options { tile_bytes: Some(1 << 20), ..Options::default() };
-    let plan = Plan {
-        holdings: vec![0, 1],
-        leases: vec![(2, 0, false), (1, 1, false)],
-        is_reversed: true,
-        exchanges: false,
-    };
     let engines = [limited(LITTLE), engine(1)];
     let shown = |output: &Output<Words>| text_of(output, count_line);
     let input = || Input::bytes(text.clone());
-    let together = plan.answer(&engines, &job, &input, &options, &shown).unwrap();
     let alone = engine(2).job(&job).options(&options).run(input()).unwrap();
-    assert!(together == text_of(&alone, count_line));
+    for exchanges in [false, true] {
+        let plan = Plan {
+            holdings: vec![0, 1],
+            leases: vec![(2, 0, false), (1, 1, false)],
+            is_reversed: true,
+            exchanges,
+        };
+        let together = plan.answer(&engines, &job, &input, &options, &shown).unwrap();
+        assert!(together == text_of(&alone, count_line), "{exchanges}");
+    }
 }
 
 #[test]
@@ -246,7 +273,7 @@ fn compressed_files_are_mapped_one_by_one() {
             holdings: vec![0, 1, 0],
             leases: vec![(1, seed, seed == 3), (3, 1, false), (2, 2, true)],
             is_reversed: seed == 2,
-            exchanges: false,
+            exchanges: seed == 1,
         };
         plan.check(&Words(WordClass::Whitespace), &input, &options, count_line);
         plan.check(&offsets(), &input, &options, |word, offsets, text| {
@@ -330,7 +357,7 @@ fn damaged_blocks_are_refused() {
     let (mut from, to) = (hold(), hold());
     let mapped = from.map(0..1, &Cancel::new()).unwrap();
     from.commit(mapped).unwrap();
-    let mut blocks = blocks_of(&from, 0..PARTITIONS).unwrap();
+    let mut blocks = blocks_of(&from).unwrap();
     assert!(to.take_in(&mut to.beside(), &blocks).is_ok());
     assert!(to.take_in(&mut to.beside(), &blocks[..blocks.len() - 1]).is_err());
     let at = blocks.len() / 2;
@@ -351,6 +378,6 @@ fn a_cancelled_map_leaves_the_holding_as_it_was() {
         let holding =
             engine.hold(&job, Input::bytes("a ".repeat(1 << 20)), &Options::default()).unwrap();
         assert!(matches!(holding.map(0..1, &cancel), Err(tegula::Error::Cancelled)));
-        assert!(holding.answer(0..PARTITIONS).unwrap().is_empty());
+        assert!(holding.answer().unwrap().is_empty());
     });
 }

@@ -5,20 +5,17 @@ use super::frame;
 use crate::carrier::{ALIVE, BEAT, Here, Orders, Seat};
 use std::fs::File;
 use std::io::{self, Read};
-use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use tegula::{Error, Result};
 
-/// Returns a seat that takes orders from a pipe and reports to another. Jobs may use `memory_bytes`. If the node does
-/// not read the input, other nodes of this machine send it.
+/// Returns a seat of a node that takes orders from a pipe and reports to another.
 ///
 /// # Errors
 /// [`Error::System`] if threads cannot be started.
-pub fn seat(from: File, to: File, memory_bytes: Option<u64>, reads: bool) -> Result<Seat> {
+pub fn seat(from: File, to: File, here: Here) -> Result<Seat> {
     let to = Arc::new(Mutex::new(to));
     let beating = Arc::clone(&to);
-    let here = Here { memory_bytes, reads, host: Ipv4Addr::LOCALHOST.into() };
     let (seat, orders) = Seat::new(here, move |report| tell(&to, report))?;
     start("orders", move || read_all(from, &orders))?;
     start("beats", move || {

@@ -1,12 +1,23 @@
-"""The actor of a node: an engine with the node's workers and memory, and the two ends of what it is told and tells."""
+"""The actors of nodes: an engine, or a command, with the node's workers, and what it is told and tells."""
 
 from __future__ import annotations
 
+import queue
+import struct
+import subprocess
 import sys
+import tempfile
+import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tegula import _tegula
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BEAT = 0.5
+_MAIN = "from tegula._command import main; raise SystemExit(main())"
 
 
 class Node:
@@ -19,6 +30,7 @@ class Node:
         memory: int | None,
         scratch: str | None,
         host: str,
+        reads: bool,
     ) -> None:
         if plan["map"].get("kind") == "processes":
             zygote = Path(__file__).parent.with_name("_zygote.py")
@@ -27,7 +39,7 @@ class Node:
         plan["timeline"] = None
         folder = None if scratch is None else Path(scratch)
         self._engine = _tegula.Engine(workers, memory, folder)
-        desk = self._engine.serve(plan, host)
+        desk = self._engine.serve(plan, host, reads)
         if isinstance(desk, _tegula.Failure):
             raise RuntimeError(desk.message)
         self._desk = desk
@@ -39,3 +51,71 @@ class Node:
     def reports(self) -> list[bytes] | None:
         """Return what the node tells, waiting half a second for it; None when the node has ended."""
         return self._desk.reports()
+
+
+class Program:
+    """Runs a command as a node, which takes orders from its standard input and writes reports to its standard output."""
+
+    def __init__(
+        self,
+        words: list[str],
+        folder: str,
+        workers: int,
+        memory: int | None,
+        scratch: str | None,
+        host: str,
+        reads: bool,
+    ) -> None:
+        shape = f"{workers}:{memory or ''}{'' if reads else ':streamed'}@{host}"
+        rest = [f"--as-node={shape}", *words[1:]]
+        rest += [] if scratch is None else ["--scratch", scratch]
+        self._errors, pipe = tempfile.TemporaryFile(), subprocess.PIPE  # noqa: SIM115
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _MAIN, words[0], *rest],
+            cwd=folder,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=self._errors,
+        )
+        self._reports: queue.Queue[bytes | None] = queue.Queue(8)
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for report in frames(self._process.stdout):
+            self._reports.put(report)
+        self._reports.put(None)
+
+    def put(self, orders: list[bytes]) -> bool:
+        """Take orders. Return whether the node goes on."""
+        pipe: Any = self._process.stdin
+        try:
+            pipe.write(b"".join(frame(order) for order in orders))
+            pipe.flush()
+        except BrokenPipeError:
+            return False
+        return True
+
+    def reports(self) -> list[bytes] | None:
+        """Return what the node tells, waiting half a second for it; None when the node has ended."""
+        try:
+            report = self._reports.get(timeout=_BEAT)
+        except queue.Empty:
+            return []
+        if report is not None:
+            return [report]
+        self._process.wait()
+        self._errors.seek(0)
+        if lines := self._errors.read().decode(errors="replace").strip().splitlines():
+            raise RuntimeError(lines[-1])
+        return None
+
+
+def frame(message: bytes) -> bytes:
+    """Return a message as pipes carry it: after its length in four bytes, least first."""
+    return struct.pack("<I", len(message)) + message
+
+
+def frames(pipe: Any) -> Iterator[bytes]:
+    """Return the messages of a pipe until it ends."""
+    while len(length := pipe.read(4)) == 4:
+        yield pipe.read(*struct.unpack("<I", length))

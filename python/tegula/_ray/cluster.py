@@ -6,18 +6,22 @@ import importlib
 import threading
 import time
 from collections import defaultdict
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tegula import _tegula
+from tegula._ray.actor import Node
 from tegula.engine import byte_count
 from tegula.errors import Error, OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import ModuleType
 
 # Seconds between two looks at what the run has to say, and what nodes have.
 _LOOK = 0.01
+# The resource of a node that does not read the input: others send it.
+_STREAMED = "tegula_streamed"
 # Seconds between two looks for nodes that came since.
 _JOIN = 2.0
 
@@ -49,21 +53,36 @@ class Cluster:
         run: Callable[[_tegula.Wires], _tegula.Answer],
     ) -> _tegula.Answer:
         """Run a plan: `run` runs it here, and the nodes do its work."""
-        nodes = self._alive()
-        if not nodes:
-            raise Error("ray: the cluster has no node that is alive")
-        wires = _tegula.Wires([_name(node) for node in nodes])
-        actors = [self._actor(node, plan) for node in nodes]
-        known = {node["NodeID"] for node in nodes}
+        wires = _tegula.Wires()
+        with self.carrying(wires, Node, plan):
+            try:
+                return run(wires)
+            finally:
+                wires.close()
+
+    @contextmanager
+    def carrying(
+        self, wires: Any, kind: type, *arguments: Any
+    ) -> Iterator[threading.Thread]:
+        """Start an actor on each node, and carry messages between them and `wires` until those are over.
+
+        kind: the actor's class, which is made with these arguments, and the node's workers, memory, scratch folder,
+        address, and whether it reads the input.
+        """
+        actors: list[Any] = []
+        known: set[str] = set()
 
         def join() -> None:
             """Start an actor on each node that came since."""
             for node in self._alive():
                 if node["NodeID"] not in known:
                     known.add(node["NodeID"])
-                    actors.append(self._actor(node, plan))
+                    actors.append(self._actor(node, kind, arguments))
                     wires.join(_name(node))
 
+        join()
+        if not actors:
+            raise Error("ray: the cluster has no node that is alive")
         thread = threading.Thread(
             target=self._carry,
             args=(wires, actors, join),
@@ -72,9 +91,8 @@ class Cluster:
         )
         thread.start()
         try:
-            return run(wires)
+            yield thread
         finally:
-            wires.close()
             thread.join()
             for actor in actors:
                 self._ray.kill(actor)
@@ -82,15 +100,15 @@ class Cluster:
     def _alive(self) -> list[dict[str, Any]]:
         return [node for node in self._ray.nodes() if node["Alive"]]
 
-    def _actor(self, node: dict[str, Any], plan: dict[str, Any]) -> Any:
+    def _actor(
+        self, node: dict[str, Any], kind: type, arguments: tuple[Any, ...]
+    ) -> Any:
         """Start the actor of a node, which has all of its processors."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        from tegula._ray.actor import Node
-
         # Its orders and its reports do not wait for each other.
-        self._ray.method(concurrency_group="orders")(Node.put)
-        self._ray.method(concurrency_group="reports")(Node.reports)
+        self._ray.method(concurrency_group="orders")(kind.put)  # type: ignore[attr-defined]
+        self._ray.method(concurrency_group="reports")(kind.reports)  # type: ignore[attr-defined]
         cpus = int(node["Resources"].get("CPU", 1))
         workers, memory, scratch = self._shape
         there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
@@ -99,14 +117,14 @@ class Cluster:
             max_restarts=0,
             max_task_retries=0,
             concurrency_groups={"orders": 1, "reports": 1},
-        )(Node)
+        )(kind)
         actor = remote.options(scheduling_strategy=there)
         host = node["NodeManagerAddress"]
-        return actor.remote(plan, workers or max(cpus, 1), memory, scratch, host)
+        reads = _STREAMED not in node["Resources"]
+        shape = (workers or max(cpus, 1), memory, scratch, host, reads)
+        return actor.remote(*arguments, *shape)
 
-    def _carry(
-        self, wires: _tegula.Wires, actors: list[Any], join: Callable[[], None]
-    ) -> None:
+    def _carry(self, wires: Any, actors: list[Any], join: Callable[[], None]) -> None:
         """Carry messages until the run is over."""
         waiting = {actor.reports.remote(): at for at, actor in enumerate(actors)}
         looked = time.monotonic()
@@ -137,7 +155,7 @@ class Cluster:
                 else:
                     wires.gone(at, cause)
 
-    def _hear(self, wires: _tegula.Wires, at: int, reference: Any) -> str | None:
+    def _hear(self, wires: Any, at: int, reference: Any) -> str | None:
         """Bring what a node tells; return why it tells nothing any more."""
         try:
             reports = self._ray.get(reference)
@@ -164,7 +182,8 @@ def ray(
     memory: the limit on the resident size of each node's process, in bytes or as "4G".
     scratch: the folder on each node for what does not fit.
 
-    The input must be where each node finds it under the same name. The package must be installed on each node, in the
+    The input must be where each node finds it under the same name. The others send it to nodes that have the resource
+    `tegula_streamed` (`ray start --resources='{"tegula_streamed": 1}'`). The package must be installed on each node, in the
     same version. Raises `Error` if there is no such cluster, or Ray is not installed.
     """
     return Cluster(address, workers, byte_count("memory", memory), scratch)

@@ -1,0 +1,124 @@
+//! A node that is stopped, has a full disk, or comes late changes no byte of an answer; two drivers of one state are told
+//! apart.
+
+use super::*;
+use crate::nodes_survive_kills::nodes_of;
+use rustix::process::{Pid, Signal, kill_process};
+use std::process::Child;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+fn words(count: usize) -> String {
+    (0..count).map(|at| format!("word{} {at}\n", at * 7 % 997)).collect()
+}
+
+/// Nodes that wait for commands, in a folder of their own. They end when this is dropped.
+struct UpNodes(Child);
+
+impl UpNodes {
+    /// Starts nodes; `limit` is a command of the shell before.
+    fn start(folder: &Path, count: usize, limit: &str) -> UpNodes {
+        let mut command = Command::new("sh");
+        let program = env!("CARGO_BIN_EXE_tegula");
+        command.arg("-c").arg(format!("{limit} exec {program} nodes up --demo {count} -j {count}"));
+        command.env("XDG_RUNTIME_DIR", folder).stdin(Stdio::null()).stderr(Stdio::null());
+        let (nodes, begun) = (UpNodes(command.spawn().unwrap()), Instant::now());
+        let sockets = || {
+            let folders = names(folder).into_iter().map(|name| folder.join(name));
+            folders.flat_map(|folder| names(&folder)).count()
+        };
+        let before = sockets();
+        while sockets() < before + count {
+            assert!(begun.elapsed() < Duration::from_secs(20), "no node is up");
+            sleep(Duration::from_millis(5));
+        }
+        nodes
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.0), signal).unwrap();
+    }
+}
+
+impl Drop for UpNodes {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_stopped_node_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "text", words(400_000));
+    let command = |more: &[&str]| {
+        let mut command = tegula();
+        command.args(["wordcount", "text", "--tile", "64k"]).args(more).current_dir(folder.path());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let alone = answer(command(&[]).output().unwrap());
+    let driver = command(&["--nodes", "local:2x1", "--gather", "1"]).spawn().unwrap();
+    while nodes_of(&driver).len() < 2 {
+        sleep(Duration::from_millis(1));
+    }
+    sleep(Duration::from_millis(100));
+    kill_process(nodes_of(&driver)[0], Signal::STOP).unwrap();
+    assert!(answer(driver.wait_with_output().unwrap()) == alone);
+}
+
+#[test]
+fn nodes_that_are_up_share_the_work() {
+    let (folder, sockets) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(folder.path(), "text", words(150_000));
+    let run = |more: &[&str]| {
+        let mut command = tegula();
+        command.args(["wordcount", "text", "--tile", "64k"]).args(more).current_dir(folder.path());
+        command.env("XDG_RUNTIME_DIR", sockets.path());
+        command.output().unwrap()
+    };
+    check_fault(&run(&["--nodes", "up"]), 1, &["tegula nodes up --demo 4"]);
+    let alone = answer(run(&[]));
+    let first = UpNodes::start(sockets.path(), 2, "");
+    // This one can write a few KiB to a file: the first pairs that it saves end it.
+    let _full = UpNodes::start(sockets.path(), 1, "ulimit -f 8;");
+    for more in [&["--gather", "64M"][..], &["--gather", "1"], &["--state", "s", "--job", "j"]] {
+        assert!(answer(run(&[&["--nodes", "up"], more].concat())) == alone, "{more:?}");
+    }
+    first.signal(Signal::TERM);
+    let begun = Instant::now();
+    let ours = |name: &String| name.starts_with(&format!("{}-", first.0.id()));
+    let listening = || {
+        let folders = names(sockets.path()).into_iter().map(|name| sockets.path().join(name));
+        folders.flat_map(|folder| names(&folder)).filter(ours).count()
+    };
+    while listening() > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "sockets are left behind");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn two_drivers_of_one_state_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "text", words(600_000));
+    let command = || {
+        let mut command = tegula();
+        command.args(["wordcount", "text", "--tile", "32k", "--nodes", "local:2x1"]);
+        command.args(["--state", "states", "--job", "words"]).current_dir(folder.path());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let first = command().spawn().unwrap();
+    while nodes_of(&first).len() < 2 {
+        sleep(Duration::from_millis(1));
+    }
+    sleep(Duration::from_millis(100));
+    let second = command().output().unwrap();
+    let first = answer(first.wait_with_output().unwrap());
+    match second.status.success() {
+        // It began after the first had ended.
+        true => assert!(answer(second) == first),
+        false => check_fault(&second, 1, &["another run uses this state"]),
+    }
+}

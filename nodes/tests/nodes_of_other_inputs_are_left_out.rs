@@ -1,0 +1,140 @@
+//! A node that sees other files than the driver is left out, and what it sees is named. The others go on.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use tegula::{Count, Emit, Engine, Input, Job, Options, RangeSource, Result, Split};
+use tegula_nodes::{Carrier, Event, Here, Machines, Orders, Rules, Seat, Shares, Task};
+
+struct Words;
+
+impl Job for Words {
+    type Key = [u8];
+    type Combine = Count;
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        emit.emit_each(split.fields(), ());
+        Ok(())
+    }
+}
+
+/// A text as a node sees it.
+struct Text(Vec<u8>);
+
+impl RangeSource for Text {
+    fn read_at(&self, _: &Path, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        let from = offset as usize;
+        into.copy_from_slice(&self.0[from..from + into.len()]);
+        Ok(())
+    }
+}
+
+fn input(text: &str) -> Input {
+    let bytes = text.as_bytes().to_vec();
+    let length = bytes.len() as u64;
+    Input::ranges(Arc::new(Text(bytes)), [(Path::new("corpus"), length)])
+}
+
+fn options() -> Options {
+    Options { tile_bytes: Some(100), ..Options::default() }
+}
+
+/// Nodes on threads of this process.
+#[derive(Debug)]
+struct Threads {
+    orders: Vec<Option<Orders>>,
+    events: Receiver<Event>,
+    threads: Vec<JoinHandle<()>>,
+    gone: usize,
+}
+
+impl Threads {
+    /// Starts a node for each text that one sees.
+    fn seeing(texts: &[String]) -> Threads {
+        let (sender, events) = channel();
+        let (mut orders, mut threads) = (Vec::new(), Vec::new());
+        for (node, text) in texts.iter().enumerate() {
+            let reports = Mutex::new(sender.clone());
+            let tell = move |report: &[u8]| {
+                let told = Event::Told(node, report.to_vec());
+                reports.lock().unwrap().send(told).map_err(|_| tegula::Error::Cancelled)
+            };
+            let here = Here { memory_bytes: None, reads: true, host: Ipv4Addr::LOCALHOST.into() };
+            let (seat, put) = Seat::new(here, tell).unwrap();
+            orders.push(Some(put));
+            let (sender, text) = (sender.clone(), text.clone());
+            threads.push(thread::spawn(move || {
+                let engine = Engine::builder().workers(1).build().unwrap();
+                let (input, options) = (input(&text), options());
+                let task = Task { engine: &engine, job: &Words, input, options: &options };
+                let error = Machines::Node(seat).run(task, Shares::Nothing).unwrap_err();
+                // The driver may be gone.
+                let _ = sender.send(Event::Gone(node, error.to_string()));
+            }));
+        }
+        Threads { orders, events, threads, gone: 0 }
+    }
+}
+
+impl Carrier for Threads {
+    fn name(&self, node: usize) -> String {
+        format!("node {node}")
+    }
+
+    fn tell(&mut self, node: usize, order: &[u8]) {
+        self.orders[node].as_ref().map(|orders| orders.put(order));
+    }
+
+    fn next(&mut self, most: Duration) -> Option<Event> {
+        let event = self.events.recv_timeout(most).ok()?;
+        self.gone += usize::from(matches!(event, Event::Gone(..)));
+        Some(event)
+    }
+
+    fn end(&mut self, node: usize) {
+        self.orders[node].take().iter().for_each(Orders::end);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.gone == self.orders.len()
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.orders.clear();
+        self.threads.drain(..).for_each(|thread| thread.join().unwrap());
+    }
+}
+
+fn run(text: &str, seen: &[String], gathered_most: u64) -> Result<Vec<(Vec<u8>, u64)>> {
+    let engine = Engine::builder().workers(1).build()?;
+    let rules = Rules { gathered_most, ..Rules::default() };
+    let (input, options) = (input(text), options());
+    let task = Task { engine: &engine, job: &Words, input, options: &options };
+    let mut machines = Machines::over(Box::new(Threads::seeing(seen)), rules);
+    let (output, mut pairs) = (machines.run(task, Shares::Nothing)?, Vec::new());
+    output.for_each(|key, count| pairs.push((key.to_vec(), count)))?;
+    Ok(pairs)
+}
+
+#[test]
+fn and_the_others_go_on() {
+    let text: String = (0..2000).map(|at| format!("word{} ", at * 7 % 97)).collect();
+    let other = format!("{text}more ");
+    let expected = run(&text, &[text.clone()], u64::MAX).unwrap();
+    assert_eq!(expected.len(), 97);
+    for gathered_most in [u64::MAX, 0] {
+        let seen = [text.clone(), other.clone(), text.clone()];
+        assert_eq!(run(&text, &seen, gathered_most).unwrap(), expected, "{gathered_most}");
+    }
+    let error = run(&text, &[other.clone(), other], 0).unwrap_err().to_string();
+    let named = format!("corpus had {} bytes and has {}", text.len(), text.len() + 5);
+    assert!(error.contains("no node is left") && error.contains(&named), "{error}");
+}
