@@ -25,6 +25,7 @@ impl Job for Words {
 }
 
 /// A text as a node sees it.
+#[derive(Debug)]
 struct Text(Vec<u8>);
 
 impl RangeSource for Text {
@@ -128,7 +129,7 @@ fn run(text: &str, seen: &[String], gathered_most: u64) -> Result<Vec<(Vec<u8>, 
 fn and_the_others_go_on() {
     let text: String = (0..2000).map(|at| format!("word{} ", at * 7 % 97)).collect();
     let other = format!("{text}more ");
-    let expected = run(&text, &[text.clone()], u64::MAX).unwrap();
+    let expected = run(&text, std::slice::from_ref(&text), u64::MAX).unwrap();
     assert_eq!(expected.len(), 97);
     for gathered_most in [u64::MAX, 0] {
         let seen = [text.clone(), other.clone(), text.clone()];
