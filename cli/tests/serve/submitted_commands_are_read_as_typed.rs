@@ -40,6 +40,7 @@ fn every_name_of_a_value_is_known_to_be_a_file_or_not() {
         "ID",
         "auto|Ntiles|Ns",
         "every=5%|10s|1G",
+        "every=round|Nrounds",
         "N|all",
         "FIELD",
         "C",
@@ -56,7 +57,7 @@ fn every_name_of_a_value_is_known_to_be_a_file_or_not() {
         "FD",
         "BY",
         "MEANS",
-        "local:N,...",
+        "local:N,...|up|ray://auto",
         "NODE",
     ];
     let jobs = [

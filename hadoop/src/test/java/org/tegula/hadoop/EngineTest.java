@@ -93,7 +93,7 @@ class EngineTest {
 
     @Test
     void reportsTasksJobsAndQueues() throws Exception {
-        Job job = Jobs.wordCount(conf, Trees.documentation(), folder.resolve("out"));
+        Job job = Jobs.wordCount(conf, Trees.documentation().resolve("*.md"), folder.resolve("out"));
         job.setNumReduceTasks(2);
         job.setPriority(JobPriority.HIGH);
         assertTrue(job.waitForCompletion(false));
@@ -276,7 +276,7 @@ class EngineTest {
     void runsNoMoreMapsAtOnceThanTheJobAllows() throws Exception {
         conf.setInt("mapreduce.job.running.map.limit", 1);
         AT_ONCE.set(0);
-        Job job = Jobs.wordCount(conf, Trees.documentation(), folder.resolve("out"));
+        Job job = Jobs.wordCount(conf, Trees.documentation().resolve("*.md"), folder.resolve("out"));
         job.setMapperClass(RunsAlone.class);
         assertTrue(job.waitForCompletion(false), () -> "two maps ran at once");
     }
