@@ -194,8 +194,9 @@ class Job:
 
         every: "5%" of the input, "100M" bytes of it, or a number of seconds.
         top: only the pairs with the greatest values, greatest first; default: all pairs, by key.
-        in_order: let each show be of the first part of the input, up to some byte of it. Not with a state, which may go
-            on in the middle; devices do nothing then.
+        in_order: let each show be of the first part of the input, up to some byte of it. Not with `incremental`, which
+            begins with tiles from anywhere; devices do nothing then. A run that resumes makes its first show when all
+            is mapped before the last split that was saved.
         estimates: whether shows have estimates of the values at the end, `Seen.estimate`; default: with `top`. Each key
             that is shown takes some hundred bytes for it, and part of a microsecond a show.
 

@@ -165,8 +165,11 @@ def test_a_stream_goes_on_from_a_state(path: Path, tmp_path: Path) -> None:
     assert job.run(**saved).stats["restored_bytes"] == path.stat().st_size
     again = list(job.stream(every="20%", **saved))
     assert again[-1].result.to_dict() == words
+    ordered = list(job.stream(every="20%", in_order=True, **saved))
+    assert ordered[-1].result.to_dict() == words
+    tiles = {"state": tmp_path / "tiles", "job": "words", "incremental": True}
     with pytest.raises(tg.OptionError, match="order of the input"):
-        list(job.stream(in_order=True, **saved))
+        list(job.stream(in_order=True, **tiles))
     with pytest.raises(tg.StateError, match="another job"):
         list(tg.text(path).map(str.split).collect().stream(**saved))
     with pytest.raises(tg.OptionError, match="state"):
