@@ -37,8 +37,10 @@ impl Place {
 
     /// The command of a job over the file `in`, with its answer in the folder `out`.
     fn command(&self, options: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tegula"));
-        command.arg("streaming").args(["-input", "in", "-output", "out"]).args(options);
+        // A shell's background job has interrupts ignored, and the program leaves an ignored signal ignored.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT,TERM", env!("CARGO_BIN_EXE_tegula"), "streaming"]);
+        command.args(["-input", "in", "-output", "out"]).args(options);
         command.current_dir(self.0.path()).stdin(Stdio::null()).env("TMPDIR", self.path("scratch"));
         command
     }
