@@ -59,7 +59,7 @@ impl LocalNodes {
     /// output ([`seat`]).
     ///
     /// # Errors
-    /// [`Error::System`](tegula::Error::System) if a process cannot be started.
+    /// [`Error::System`] if a process cannot be started.
     pub fn start(commands: impl IntoIterator<Item = Command>) -> Result<LocalNodes> {
         let (sender, events) = sync_channel(REPORTS_MOST);
         let start = |(number, command)| Child::start(number, command, &sender);
