@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,7 @@ def test_an_error_is_that_of_one_machine(cluster, text: Path) -> None:
 
 def test_a_lost_node_changes_no_answer(cluster, text: Path) -> None:
     def slowly(line: str):
-        time.sleep(0.0002)
+        time.sleep(0.001)
         yield line.split("\t")[0], 1
 
     job = tg.text(text / "1.txt").map(slowly).count()
@@ -112,7 +113,7 @@ def test_a_node_that_comes_later_takes_part(
     cluster, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def slowly(line: str):
-        time.sleep(0.0002)
+        time.sleep(0.001)
         yield line.split("\t")[0], 1
 
     job = tg.text(text / "1.txt").map(slowly).count()
@@ -125,6 +126,10 @@ def test_a_node_that_comes_later_takes_part(
         return start(self, node, kind, arguments)
 
     monkeypatch.setattr(type(nodes), "_actor", noting)
-    threading.Timer(0.5, cluster.add_node, (), {"num_cpus": 1}).start()
-    assert dict(job.run(on=nodes)) == expected
+    # Ray starts nodes from the main thread alone.
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(job.run, on=nodes)
+        later = cluster.add_node(num_cpus=1)
+        assert dict(running.result()) == expected
+    assert later.node_id in hosts
     assert len(set(hosts)) == len(hosts) == len(nodes.nodes)
