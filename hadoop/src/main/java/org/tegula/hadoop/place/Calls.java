@@ -8,6 +8,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.Socket;
+import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -26,6 +27,8 @@ import org.slf4j.LoggerFactory;
  */
 final class Calls implements Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(Calls.class);
+    static final String CONNECTION_ENDED = "its connection ended";
+
     private static final int MOST_BYTES = 1 << 30;
     private static final byte CALL = 0;
     private static final byte ANSWER = 1;
@@ -84,7 +87,7 @@ final class Calls implements Closeable {
         try {
             write(CALL, number, op, body);
         } catch (IOException e) {
-            end(e.toString());
+            end(why(e));
         }
         return answer;
     }
@@ -118,12 +121,10 @@ final class Calls implements Closeable {
                 frame.reset(bytes, bytes.length);
                 take(frame.readByte(), frame.readLong(), frame.readByte(), frame);
             }
-        } catch (EOFException e) {
-            end("its connection ended");
         } catch (SocketTimeoutException e) {
             end("it was silent for " + silenceMillis / 1000 + " seconds");
         } catch (IOException | RuntimeException | Error e) { // a heap that is full: this end cannot go on
-            end(e.toString());
+            end(why(e));
         }
     }
 
@@ -154,8 +155,13 @@ final class Calls implements Closeable {
             }
             write(ANSWER, number, null, body);
         } catch (IOException | RuntimeException | Error e) { // who waits for the answer would wait for ever
-            end(e.toString());
+            end(why(e));
         }
+    }
+
+    /** A killed process ends its connection, or resets it if it had not read all that was sent to it. */
+    private static String why(Throwable e) {
+        return e instanceof EOFException || e instanceof SocketException ? CONNECTION_ENDED : e.toString();
     }
 
     private void end(String why) {

@@ -132,7 +132,7 @@ final class RemotePlace implements Place, PairCache.Listener {
         jobs.add(job);
         synchronized (this) {
             if (calls == null) {
-                throw new PlaceLost(name(), "its connection ended");
+                throw new PlaceLost(name(), Calls.CONNECTION_ENDED);
             }
         }
     }
