@@ -7,6 +7,8 @@
 mod digits;
 #[cfg(feature = "linreg")]
 mod double;
+#[cfg(any(feature = "native", feature = "offload"))]
+mod extreme;
 #[cfg(feature = "grep")]
 pub mod grep;
 #[cfg(any(feature = "histogram", feature = "matrix"))]

@@ -7,8 +7,10 @@ use crate::run;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use tegula::{Max, Mean, Min, Result, Sum};
-use tegula_apps::native::{Library, Native, NativeCombine};
+use tegula::{Result, Sum};
+use tegula_apps::native::{
+    Average, End, Extreme, Library, Native, NativeCombine, Value, ValueType,
+};
 
 #[derive(Args)]
 pub(crate) struct Flags {
@@ -58,6 +60,15 @@ enum Type {
     F64,
 }
 
+impl Type {
+    fn of_map(self) -> ValueType {
+        match self {
+            Type::I64 => ValueType::Int,
+            Type::F64 => ValueType::Float,
+        }
+    }
+}
+
 /// The size of records; `None` of lines.
 #[derive(Clone, Copy)]
 struct Records(Option<u64>);
@@ -74,47 +85,50 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     match (flags.combine, flags.value) {
         (Combine::Count, _) => totals::<Sum<u64>>(flags, "count"),
         (Combine::Sum, Type::I64) => totals::<Sum<i64>>(flags, "sum"),
-        (Combine::Sum, Type::F64) => floats::<Sum<f64>>(flags, "sum"),
-        (Combine::Min, Type::I64) => integers::<Min<i64>>(flags, "min"),
-        (Combine::Min, Type::F64) => floats::<Min<f64>>(flags, "min"),
-        (Combine::Max, Type::I64) => integers::<Max<i64>>(flags, "max"),
-        (Combine::Max, Type::F64) => floats::<Max<f64>>(flags, "max"),
-        (Combine::Mean, Type::I64) => floats::<Mean<i64>>(flags, "mean"),
-        (Combine::Mean, Type::F64) => floats::<Mean<f64>>(flags, "mean"),
+        (Combine::Sum, Type::F64) => floats::<Sum<f64>>(flags, (), "sum"),
+        (Combine::Min, value) => extremes(flags, End::Least, value, "min"),
+        (Combine::Max, value) => extremes(flags, End::Greatest, value, "max"),
+        (Combine::Mean, value) => floats::<Average>(flags, value.of_map(), "mean"),
     }
 }
 
 /// Runs with whole numbers that grow with the input.
 fn totals<C>(flags: &Flags, name: &'static str) -> Result<()>
 where
-    C: NativeCombine<Output: itoa::Integer>,
+    C: NativeCombine<Choice = (), Output: itoa::Integer>,
 {
-    answer::<C>(flags, |key, total, line| {
+    answer::<C>(flags, (), |key, total, line| {
         line.bytes("key", key).total(name, total);
     })
 }
 
-/// Runs with other whole numbers.
-fn integers<C>(flags: &Flags, name: &'static str) -> Result<()>
-where
-    C: NativeCombine<Output: itoa::Integer>,
-{
-    answer::<C>(flags, |key, value, line| {
-        line.bytes("key", key).integer(name, value);
+fn extremes(flags: &Flags, end: End, value: Type, name: &'static str) -> Result<()> {
+    answer::<Extreme>(flags, (end, value.of_map()), |key, extreme, line| {
+        let line = line.bytes("key", key);
+        match extreme.value() {
+            Value::Int(int) => line.integer(name, int),
+            Value::Float(float) => line.float(name, float),
+            Value::Ignored => line,
+        };
     })
 }
 
-fn floats<C: NativeCombine<Output = f64>>(flags: &Flags, name: &'static str) -> Result<()> {
-    answer::<C>(flags, |key, value, line| {
+fn floats<C>(flags: &Flags, choice: C::Choice, name: &'static str) -> Result<()>
+where
+    C: NativeCombine<Output = f64>,
+{
+    answer::<C>(flags, choice, |key, value, line| {
         line.bytes("key", key).float(name, value);
     })
 }
 
 fn answer<C: NativeCombine>(
     flags: &Flags,
+    choice: C::Choice,
     fill: impl Fn(&[u8], C::Output, &mut Line<'_>) + Sync,
 ) -> Result<()> {
-    let job = Native::<C>::new(Library::load(&flags.library, &flags.map)?, flags.records.0)?;
+    let library = Library::load(&flags.library, &flags.map)?;
+    let job = Native::<C>::new(library, choice, flags.records.0)?;
     run::command(&flags.run, Request::of("run"), |run| {
         run.pairs(&job, &flags.paths, &flags.answer, |key, value, line| fill(key, value, line))
     })

@@ -234,7 +234,7 @@ impl<'e> Shows<'e> {
         text: impl Fn(Format) -> Vec<u8>,
     ) -> Result<()> {
         self.read_by_people().try_for_each(|Stream { to, format, text: out, .. }| {
-            head(*format, shown, out);
+            Head::of(shown).write(*format, out);
             out.extend_from_slice(&text(*format));
             to.put(out)
         })
@@ -280,12 +280,16 @@ impl Second<'_> {
             if text.len() >= SECOND_BYTES { self.count(&mut text, &mut counts) } else { Ok(()) }
         })?;
         self.count(&mut text, &mut counts)?;
+        Ok(self.first(counts))
+    }
+
+    fn first(&self, counts: BTreeMap<Vec<u8>, u64>) -> Vec<(Vec<u8>, u64)> {
         let mut grouped: Vec<_> = counts.into_iter().collect();
         if let Some(top) = self.top {
             grouped.sort_by_key(|&(_, keys)| Reverse(keys));
             grouped.truncate(top);
         }
-        Ok(grouped)
+        grouped
     }
 
     /// Adds a part of the values to their counts, and empties its text.
@@ -309,7 +313,7 @@ impl Stream {
         fill: &impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Line<'_>),
     ) -> Result<()> {
         let Stream { to, format, estimates, text } = self;
-        head(*format, shown, text);
+        Head::of(shown).write(*format, text);
         let planned = shown.bytes_planned.filter(|_| shown.bytes > 0);
         if let Some(planned) = planned {
             estimates.begin(shown.bytes, planned);
@@ -337,7 +341,7 @@ impl Stream {
         lines: &impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Vec<u8>),
     ) -> Result<()> {
         let Stream { to, format, text, .. } = self;
-        head(*format, shown, text);
+        Head::of(shown).write(*format, text);
         shown.answers().for_each(|key, answer| {
             lines(key, answer, text);
             to.put_if_long(text)
@@ -385,49 +389,68 @@ impl To {
     }
 }
 
-/// Appends the line before the pairs of a show.
-fn head<J: Job>(format: Format, shown: &Shown<'_, J>, text: &mut Vec<u8>) {
-    let part = |bytes: u64| shown.bytes_planned.map(|all| bytes as f64 / all.max(1) as f64);
-    let stable = STABLE.iter().filter_map(|&count| Some((count, shown.stable_since(count)?)));
-    let line = match format {
-        Format::Tsv => {
-            let percent = |part: f64| format!("{:.1}%", 100.0 * part);
-            let of = |bytes| part(bytes).map_or_else(|| size::show(bytes), percent);
-            let mut line = format!("# show {}", shown.number);
-            if shown.bytes_planned.is_some() {
-                line += &format!(", {} of the input", percent(shown.part().unwrap_or(1.0)));
+/// The line before the pairs of a show, whatever its job.
+struct Head {
+    number: u64,
+    bytes: u64,
+    bytes_planned: Option<u64>,
+    elapsed_s: f64,
+    part: Option<f64>,
+    keys: Option<u64>,
+    is_last: bool,
+    /// Numbers of first keys, and the bytes that were seen when these came first.
+    stable: Vec<(usize, u64)>,
+}
+
+impl Head {
+    fn of<J: Job>(shown: &Shown<'_, J>) -> Head {
+        let &Shown { number, bytes, bytes_planned, elapsed, keys, is_last, .. } = shown;
+        let stable = STABLE.iter().filter_map(|&count| Some((count, shown.stable_since(count)?)));
+        let (elapsed_s, part, stable) = (elapsed.as_secs_f64(), shown.part(), stable.collect());
+        Head { number, bytes, bytes_planned, elapsed_s, part, keys, is_last, stable }
+    }
+
+    fn write(&self, format: Format, text: &mut Vec<u8>) {
+        let part = |bytes: u64| self.bytes_planned.map(|all| bytes as f64 / all.max(1) as f64);
+        let line = match format {
+            Format::Tsv => {
+                let percent = |part: f64| format!("{:.1}%", 100.0 * part);
+                let of = |bytes| part(bytes).map_or_else(|| size::show(bytes), percent);
+                let mut line = format!("# show {}", self.number);
+                if self.bytes_planned.is_some() {
+                    line += &format!(", {} of the input", percent(self.part.unwrap_or(1.0)));
+                }
+                line += &format!(", {}, {:.1} s", size::show(self.bytes), self.elapsed_s);
+                if let Some(keys) = self.keys {
+                    line += &format!(", {keys} keys");
+                }
+                for (count, since) in &self.stable {
+                    line += &format!(", top {count} since {}", of(*since));
+                }
+                line += if self.is_last { ", complete\n" } else { "\n" };
+                line
             }
-            let (seen, seconds) = (size::show(shown.bytes), shown.elapsed.as_secs_f64());
-            line += &format!(", {seen}, {seconds:.1} s");
-            if let Some(keys) = shown.keys {
-                line += &format!(", {keys} keys");
+            Format::Jsonl => {
+                let since = self.stable.iter().map(|&(count, bytes)| {
+                    let since = json!({ "bytes": bytes, "part": part(bytes) });
+                    (count.to_string(), since)
+                });
+                let since: serde_json::Map<_, _> = since.collect();
+                let line = json!({
+                    "show": self.number,
+                    "part": self.part,
+                    "bytes": self.bytes,
+                    "bytes_planned": self.bytes_planned,
+                    "elapsed_s": self.elapsed_s,
+                    "keys": self.keys,
+                    "is_last": self.is_last,
+                    "top_since": since,
+                });
+                format!("{line}\n")
             }
-            for (count, since) in stable {
-                line += &format!(", top {count} since {}", of(since));
-            }
-            line += if shown.is_last { ", complete\n" } else { "\n" };
-            line
-        }
-        Format::Jsonl => {
-            let since = stable.map(|(count, bytes)| {
-                let since = json!({ "bytes": bytes, "part": part(bytes) });
-                (count.to_string(), since)
-            });
-            let since: serde_json::Map<_, _> = since.collect();
-            let line = json!({
-                "show": shown.number,
-                "part": shown.part(),
-                "bytes": shown.bytes,
-                "bytes_planned": shown.bytes_planned,
-                "elapsed_s": shown.elapsed.as_secs_f64(),
-                "keys": shown.keys,
-                "is_last": shown.is_last,
-                "top_since": since,
-            });
-            format!("{line}\n")
-        }
-    };
-    text.extend_from_slice(line.as_bytes());
+        };
+        text.extend_from_slice(line.as_bytes());
+    }
 }
 
 /// Parses `every=5%`, `every=10s` or `every=1G`; the error is a message for the user.

@@ -20,7 +20,7 @@ use crate::progress::Stage;
 use crate::reduce::{Range, Ranking, ReduceStage, ReduceTotals, Reduced};
 use crate::room::Room;
 use crate::schedule::Placement;
-use crate::show::{Epochs, ShowStage, Showing};
+use crate::show::{Epochs, LastShow, ShowStage, Showing};
 use crate::sizing::{self, TableLimits};
 use crate::state::{Figures, FoundState, Saving, State, Terms};
 use crate::stats::Stats;
@@ -74,7 +74,7 @@ pub(crate) fn run<C: Aggregate>(
         Epochs::new(show.wanted, &plan, done, hands, || room.partial())
     });
 
-    let (mapped, spread) = context.time(Stage::Map, || {
+    let (mapped, spread, last_show) = context.time(Stage::Map, || {
         Mapping {
             context: &context,
             job,
@@ -88,7 +88,12 @@ pub(crate) fn run<C: Aggregate>(
         }
         .run(show)
     })?;
-    let reduced = reduce(&context, job.ranking, &partial, &room)?;
+    let reducing = reducing(&context, job.ranking, &partial, &room.chunks);
+    let reduced = context.time(Stage::Reduce, || {
+        let (reduced, stored) = (reducing.run()?, room.stored_beside_pairs());
+        last_show.map_or(Ok(()), |last| last.show(&reducing, &reduced, &stored, &plan))?;
+        Ok(reduced)
+    })?;
     let answer = merge(&context, job.ranking, partial, &room, reduced)?;
 
     drop(epochs);
@@ -126,18 +131,22 @@ struct Mapping<'r, C: Aggregate> {
 }
 
 impl<C: Aggregate> Mapping<'_, C> {
-    /// Maps the whole input into the partial, makes shows meanwhile, and saves the rest.
-    fn run(&self, show: Option<Showing<'_, C>>) -> Result<(MapTotals, Spread)> {
-        let (totals, spread) = match (show, self.epochs) {
+    /// Maps the whole input into the partial, makes shows meanwhile, and saves the rest. The last show may be left for
+    /// the answer.
+    fn run<'s>(
+        &self,
+        show: Option<Showing<'s, C>>,
+    ) -> Result<(MapTotals, Spread, Option<LastShow<'s, C>>)> {
+        let ((totals, spread), last_show) = match (show, self.epochs) {
             (Some(show), Some(epochs)) => {
                 let mut mapped = Default::default();
-                self.shows(epochs).during(show, &mut || {
+                let last_show = self.shows(epochs).during(show, &mut || {
                     mapped = self.map()?;
                     Ok(())
                 })?;
-                mapped
+                (mapped, last_show)
             }
-            _ => self.map()?,
+            _ => (self.map()?, None),
         };
         if let Some(saving) = self.saving {
             let MapTotals { bytes, splits, pairs: emitted, .. } = totals;
@@ -146,7 +155,7 @@ impl<C: Aggregate> Mapping<'_, C> {
             saving.finish(self.partial, &self.room.chunks, self.plan, parts, figures)?;
             self.tiling.iter().for_each(|tiling| tiling.saved_all());
         }
-        Ok((totals, spread))
+        Ok((totals, spread, last_show))
     }
 
     fn map(&self) -> Result<(MapTotals, Spread)> {
@@ -226,12 +235,22 @@ pub(crate) fn reduce<C: Aggregate>(
     context: &RunContext<'_>,
     ranking: Ranking<'_, C>,
     partial: &Partial<C::Accumulator>,
-    Room { chunks, .. }: &Room,
+    room: &Room,
 ) -> Result<Reduced<C::Reduced>> {
+    let stage = reducing(context, ranking, partial, &room.chunks);
+    context.time(Stage::Reduce, || stage.run())
+}
+
+/// Returns the reduce stage of a partial that holds all pairs.
+fn reducing<'r, C: Aggregate>(
+    context: &'r RunContext<'_>,
+    ranking: Ranking<'r, C>,
+    partial: &'r Partial<C::Accumulator>,
+    chunks: &'r Arc<ChunkPool>,
+) -> ReduceStage<'r, C> {
     let RunContext { core, options: &Options { order, top, .. }, ref failure, .. } = *context;
     let (pool, keeps) = (core.pool(), false);
-    let stage = ReduceStage { ranking, pool, chunks, partial, failure, order, top, keeps };
-    context.time(Stage::Reduce, || stage.run())
+    ReduceStage { ranking, pool, chunks, partial, failure, order, top, keeps }
 }
 
 /// Sorts the reduced pairs of a partial.

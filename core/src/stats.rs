@@ -149,6 +149,12 @@ impl Stats {
             None => self.stages.push(time),
         }
     }
+
+    /// Adds the times of earlier stretches, and brings all stages into their order.
+    pub(crate) fn add_earlier(&mut self, times: &[StageTime]) {
+        times.iter().for_each(|time| self.add_time(*time));
+        self.stages.sort_by_key(|time| time.stage);
+    }
 }
 
 /// Adds later shares to those of the same groups.

@@ -5,8 +5,8 @@ use crate::dynamic::{Columns, Dynamic, Kind, Pairs};
 use crate::plan::{Run, item, unknown};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tegula::{Cut, Max, Mean, Min, Output, Sum};
-use tegula_apps::native::{NativeCombine, NativeMap, ValueType, identity};
+use tegula::{Cut, Output, Sum};
+use tegula_apps::native::{Average, End, Extreme, NativeCombine, NativeMap, ValueType, identity};
 
 /// A map in C.
 pub(crate) struct Native {
@@ -43,24 +43,22 @@ impl Native {
         kind: Kind,
         record_bytes: Option<usize>,
     ) -> tegula::Result<Box<dyn Answered>> {
-        let is_float = self.value == ValueType::Float;
+        let value = self.value;
         let of = (run, cut, kind, record_bytes);
-        match (kind, is_float) {
-            (Kind::Count, _) => self.combined::<Sum<u64>>(of),
-            (Kind::Sum, false) => self.combined::<Sum<i64>>(of),
-            (Kind::Sum, true) => self.combined::<Sum<f64>>(of),
-            (Kind::Min, false) => self.combined::<Min<i64>>(of),
-            (Kind::Min, true) => self.combined::<Min<f64>>(of),
-            (Kind::Max, false) => self.combined::<Max<i64>>(of),
-            (Kind::Max, true) => self.combined::<Max<f64>>(of),
-            (Kind::Mean, false) => self.combined::<Mean<i64>>(of),
-            (Kind::Mean, true) => self.combined::<Mean<f64>>(of),
+        match (kind, value) {
+            (Kind::Count, _) => self.combined::<Sum<u64>>((), of),
+            (Kind::Sum, ValueType::Float) => self.combined::<Sum<f64>>((), of),
+            (Kind::Sum, _) => self.combined::<Sum<i64>>((), of),
+            (Kind::Min, _) => self.combined::<Extreme>((End::Least, value), of),
+            (Kind::Max, _) => self.combined::<Extreme>((End::Greatest, value), of),
+            (Kind::Mean, _) => self.combined::<Average>(value, of),
         }
     }
 
     /// Runs with the combine that the command line has, so that a state is of both.
     fn combined<C: Columns + NativeCombine>(
         self,
+        choice: C::Choice,
         (mut run, cut, kind, record_bytes): (Run<'_>, Cut, Kind, Option<usize>),
     ) -> tegula::Result<Box<dyn Answered>>
     where
@@ -69,13 +67,14 @@ impl Native {
         let Native { address, open, close, library, .. } = self;
         // SAFETY: the facade says in its documentation that native maps are trusted code, and keeps the library or
         // the function alive for the run.
-        let map = unsafe { NativeMap::new(address, open, close, C::TYPE, record_bytes) };
+        let map =
+            unsafe { NativeMap::new(address, open, close, C::value_type(choice), record_bytes) };
         let map = map.ok_or_else(|| tegula::Error::Option {
             option: "map_native",
             cause: "the function's address is null".to_owned(),
         })?;
         if let (Some(of_job), Some((bytes, name))) = (&mut run.identity, &library) {
-            *of_job = identity::<C>(bytes, name);
+            *of_job = identity::<C>(choice, bytes, name);
         }
         run.dynamic::<C>(Pairs::Native(map), cut, vec![kind])
     }

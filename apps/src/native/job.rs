@@ -1,68 +1,122 @@
 //! The job of a map in a shared library, for each combine that its values may have.
 
-use super::{Library, NativeMap, Value, ValueType};
-use std::marker::PhantomData;
-use tegula::{
-    Combine, Cut, Emit, Identity, Job, Max, Mean, Min, Result, Resumable, Sees, Split, Sum,
-};
+use super::{Average, Library, NativeMap, Value, ValueType};
+use crate::extreme::{End, Extreme, Form, word};
+use tegula::{Combine, Cut, Emit, Identity, Job, Result, Resumable, Sees, Split, Sum};
 
 /// A combine for the values of maps in C.
 pub trait NativeCombine: Combine {
-    /// The type of the values.
-    const TYPE: ValueType;
+    /// What is chosen when the program runs.
+    type Choice: Copy + std::fmt::Debug + Send + Sync;
+
+    /// Returns the type of the values.
+    fn value_type(choice: Self::Choice) -> ValueType;
 
     /// Returns a value of that type; `None` of any other.
-    fn of(value: Value) -> Option<Self::Value>;
+    fn of(choice: Self::Choice, value: Value) -> Option<Self::Value>;
 
-    /// Returns the combine's name.
-    fn name() -> &'static str;
+    /// Returns the combine's name. Those of other byte forms have other names.
+    fn name(choice: Self::Choice) -> &'static str;
 }
 
-macro_rules! combines {
+macro_rules! sums {
     ($($combine:ty, $type:ident, $pattern:pat => $value:expr, $name:literal;)*) => {$(
         impl NativeCombine for $combine {
-            const TYPE: ValueType = ValueType::$type;
+            type Choice = ();
 
-            fn of(value: Value) -> Option<Self::Value> {
+            fn value_type((): ()) -> ValueType {
+                ValueType::$type
+            }
+
+            #[inline]
+            fn of((): (), value: Value) -> Option<Self::Value> {
                 match value {
                     $pattern => Some($value),
                     _ => None,
                 }
             }
 
-            fn name() -> &'static str {
+            fn name((): ()) -> &'static str {
                 $name
             }
         }
     )*};
 }
 
-combines! {
+sums! {
     Sum<u64>, Ignored, Value::Ignored => 1, "count";
     Sum<i64>, Int, Value::Int(int) => int, "sum i64";
     Sum<f64>, Float, Value::Float(float) => float, "sum f64";
-    Min<i64>, Int, Value::Int(int) => int, "min i64";
-    Min<f64>, Float, Value::Float(float) => float, "min f64";
-    Max<i64>, Int, Value::Int(int) => int, "max i64";
-    Max<f64>, Float, Value::Float(float) => float, "max f64";
-    Mean<i64>, Int, Value::Int(int) => int, "mean i64";
-    Mean<f64>, Float, Value::Float(float) => float, "mean f64";
+}
+
+/// The end, and the type of values.
+impl NativeCombine for Extreme {
+    type Choice = (End, ValueType);
+
+    fn value_type((_, value): Self::Choice) -> ValueType {
+        value
+    }
+
+    fn of((end, _): Self::Choice, value: Value) -> Option<Extreme> {
+        match value {
+            Value::Ignored => None,
+            Value::Int(int) => Some(Extreme::of_int(end, int)),
+            Value::Float(float) => Some(Extreme::of_float(end, float)),
+        }
+    }
+
+    fn name(choice: Self::Choice) -> &'static str {
+        match choice {
+            (End::Least, ValueType::Float) => "least f64",
+            (End::Least, _) => "least i64",
+            (End::Greatest, ValueType::Float) => "greatest f64",
+            (End::Greatest, _) => "greatest i64",
+        }
+    }
+}
+
+impl Extreme {
+    /// Returns the value.
+    #[must_use]
+    pub fn value(self) -> Value {
+        match self.form() {
+            Form::Word => Value::Ignored,
+            Form::Int => Value::Int(word::int(self.word())),
+            Form::Float => Value::Float(word::float(self.word())),
+        }
+    }
+}
+
+impl NativeCombine for Average {
+    type Choice = ValueType;
+
+    fn value_type(choice: ValueType) -> ValueType {
+        choice
+    }
+
+    fn of(_: ValueType, value: Value) -> Option<Value> {
+        (value != Value::Ignored).then_some(value)
+    }
+
+    fn name(choice: ValueType) -> &'static str {
+        if choice == ValueType::Float { "mean f64" } else { "average i64" }
+    }
 }
 
 /// Returns the identity of a library's map, whatever program loads it: the library's bytes change with its code.
-pub fn identity<C: NativeCombine>(library: &[u8], map: &str) -> Identity {
+pub fn identity<C: NativeCombine>(choice: C::Choice, library: &[u8], map: &str) -> Identity {
     let identity = Identity::new("native", 1).with_bytes("library", library);
-    identity.with("map", map).with("combine", C::name())
+    identity.with("map", map).with("combine", C::name(choice))
 }
 
 /// A job whose map is in a shared library.
 #[derive(Debug)]
-pub struct Native<C> {
+pub struct Native<C: NativeCombine> {
     // Dropped before the library whose code it runs.
     map: NativeMap,
     library: Library,
     record_bytes: Option<u64>,
-    combine: PhantomData<fn(C)>,
+    choice: C::Choice,
 }
 
 impl<C: NativeCombine> Native<C> {
@@ -70,10 +124,14 @@ impl<C: NativeCombine> Native<C> {
     ///
     /// # Errors
     /// [`Error::Option`](tegula::Error::Option) if the library does not export the map.
-    pub fn new(library: Library, record_bytes: Option<u64>) -> Result<Native<C>> {
+    pub fn new(
+        library: Library,
+        choice: C::Choice,
+        record_bytes: Option<u64>,
+    ) -> Result<Native<C>> {
         let size = record_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-        let map = library.map(C::TYPE, size)?;
-        Ok(Native { map, library, record_bytes, combine: PhantomData })
+        let map = library.map(C::value_type(choice), size)?;
+        Ok(Native { map, library, record_bytes, choice })
     }
 }
 
@@ -91,7 +149,7 @@ impl<C: NativeCombine> Job for Native<C> {
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         self.map.map(&split, |key, value| {
-            if let Some(value) = C::of(value) {
+            if let Some(value) = C::of(self.choice, value) {
                 emit.emit_copied(key, value);
             }
             Ok(())
@@ -101,7 +159,7 @@ impl<C: NativeCombine> Job for Native<C> {
 
 impl<C: NativeCombine> Resumable for Native<C> {
     fn identity(&self) -> Identity {
-        identity::<C>(self.library.bytes(), self.library.symbol())
+        identity::<C>(self.choice, self.library.bytes(), self.library.symbol())
     }
 
     /// A map is told where its records are.

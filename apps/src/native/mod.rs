@@ -1,9 +1,12 @@
 //! Maps in C: by their address, or in a shared library ([`Library`]). `tegula.h` (`python/tegula/include`) is what
 //! they are compiled with. They run on the engine's workers and are trusted code: one that crashes ends the process.
 
+mod average;
 mod job;
 mod library;
 
+pub use crate::extreme::{End, Extreme};
+pub use average::Average;
 pub use job::{Native, NativeCombine, identity};
 pub use library::{ABI, Library};
 

@@ -1,6 +1,7 @@
 //! The answer of a kernel: the values of its words, in the order of the spec.
 
 use super::{By, ByOrder, Keys, Number, Spec};
+use crate::extreme::word;
 use std::cmp::Ordering;
 
 /// The key by which values were combined.
@@ -47,8 +48,6 @@ pub(super) enum Words {
     Table(Vec<(Vec<u8>, u64)>),
 }
 
-const SIGN: u64 = 1 << 63;
-
 impl Number {
     /// Returns the bits of a float type; 0 for whole numbers.
     pub(super) fn float_bits(self) -> u32 {
@@ -66,15 +65,12 @@ impl Spec {
     pub fn rank(&self, value: Value) -> u64 {
         let word = match (self.number, value) {
             (Number::U64, Value::Whole(value)) => value as u64,
-            (Number::I64, Value::Whole(value)) => (value as u64) ^ SIGN,
+            (Number::I64, Value::Whole(value)) => word::of_int(value as i64),
             (Number::F32, value) => {
                 let bits = (value.float() as f32).to_bits();
                 u64::from(if bits >> 31 == 1 { !bits } else { bits | 1 << 31 })
             }
-            (Number::F64, value) | (_, value @ Value::Float(_)) => {
-                let bits = value.float().to_bits();
-                if bits & SIGN == 0 { bits | SIGN } else { !bits }
-            }
+            (Number::F64, value) | (_, value @ Value::Float(_)) => word::of_float(value.float()),
         };
         if self.combine == By::Min { !word } else { word }
     }
@@ -85,16 +81,13 @@ impl Spec {
         match (self.number, self.combine) {
             (Number::U64, _) => Value::Whole(word.into()),
             (Number::I64, By::Sum) => Value::Whole(word.cast_signed().into()),
-            (Number::I64, _) => Value::Whole((word ^ SIGN).cast_signed().into()),
+            (Number::I64, _) => Value::Whole(word::int(word).into()),
             (Number::F32, _) => {
                 let word = word as u32;
                 let bits = if word >> 31 == 1 { word & !(1 << 31) } else { !word };
                 Value::Float(f32::from_bits(bits).into())
             }
-            (Number::F64, _) => {
-                let bits = if word & SIGN == 0 { !word } else { word ^ SIGN };
-                Value::Float(f64::from_bits(bits))
-            }
+            (Number::F64, _) => Value::Float(word::float(word)),
         }
     }
 

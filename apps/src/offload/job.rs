@@ -2,7 +2,8 @@
 //! values, its partial has words that no kernel may write; if they change, the job fails. For a table, keys
 //! are bytes.
 
-use super::{ByOrder, Number, OwnKernel, Spec, table};
+use super::{By, ByOrder, Number, OwnKernel, Spec, table};
+use crate::extreme::{End, Extreme, Form};
 use crate::fault;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
@@ -40,6 +41,17 @@ impl Word for i64 {
     }
 }
 
+/// The words of a least or greatest are such that the greatest is kept.
+impl Word for Extreme {
+    fn of(word: u64) -> Extreme {
+        Extreme::new(End::Greatest, Form::Word, word)
+    }
+
+    fn word(self) -> u64 {
+        Extreme::word(self)
+    }
+}
+
 /// A combine whose values are words of a partial.
 pub(super) trait Words: Combine<Value: Word, Output: Word> {}
 
@@ -72,7 +84,9 @@ impl OwnKernel {
         let spec = self.spec.clone();
         let spec = Spec { order: ByOrder::Index, skip_empty: false, scale: None, ..spec };
         let kernel = self.kernel.text();
-        let identity = Identity::new("offload", 1).with_bytes("kernel", kernel.as_bytes());
+        // Version 1 of the others kept their words in another byte form.
+        let version = if spec.combine == By::Sum { 1 } else { 2 };
+        let identity = Identity::new("offload", version).with_bytes("kernel", kernel.as_bytes());
         identity.with_bytes("spec", format!("{spec:?}").as_bytes())
     }
 

@@ -11,11 +11,12 @@ pub use spec::{By, ByOrder, Keys, Number, Records, Spec, VALUES_MOST};
 pub use table::Table;
 
 use crate::Runs;
+use crate::extreme::Extreme;
 use answer::Words;
 use job::Word as _;
 use std::path::Path;
 use tegula::device::{EmulatedKernel, Kernel};
-use tegula::{Input, Max, Result, Sum};
+use tegula::{Input, Result, Sum};
 
 /// A kernel with everything that is needed to run it.
 ///
@@ -119,7 +120,7 @@ impl OwnKernel {
         let words = match (self.spec.combine, self.spec.number) {
             (By::Sum, Number::I64) => self.words::<Sum<i64>>(runs, input),
             (By::Sum, _) => self.words::<Sum<u64>>(runs, input),
-            (By::Min | By::Max, _) => self.words::<Max<u64>>(runs, input),
+            (By::Min | By::Max, _) => self.words::<Extreme>(runs, input),
         }?;
         Ok(Answer::new(&self.spec, words))
     }

@@ -535,8 +535,7 @@ impl<C: Aggregate> Answer<C> for Held<'_, C> {
         let Counts { figures: Figures { bytes, splits, emitted: pairs }, bad } = counts;
         let mapped = MapTotals { bytes, splits, pairs, ..MapTotals::default() };
         let mut stats = stats(context.close_planned(&plan), mapped, Default::default());
-        times.stages.iter().for_each(|time| stats.add_time(*time));
-        stats.stages.sort_by_key(|time| time.stage);
+        stats.add_earlier(&times.stages);
         saving.iter().for_each(|saving| saving.count_in(&mut stats));
         let found = BadRecords::new(options.skip_bad, plan.cut.is_lines());
         found.add(&bad);

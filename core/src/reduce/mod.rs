@@ -140,6 +140,30 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
         Ok(Reduced { ranges, long_keys: Vec::new(), totals })
     }
 
+    /// Returns the first pairs of reduced ones in memory, by value.
+    pub(crate) fn first_of(
+        &self,
+        ranges: &[Range<C::Reduced>],
+        most: usize,
+    ) -> Result<Range<C::Reduced>> {
+        let workers = PerWorker::new(self.pool.workers());
+        for_each(self.pool, self.failure, STAGE, ranges.len(), |index, number| {
+            let Range::Held { pairs, .. } = &ranges[number] else { return Ok(()) };
+            workers.with(
+                index,
+                || Ok(self.selection(most)),
+                |selection| {
+                    pairs.short.iter().try_for_each(|entry| selection.take(entry))?;
+                    pairs.medium.iter().try_for_each(|entry| selection.take(entry))?;
+                    pairs.long.iter().try_for_each(|entry| selection.take(entry))
+                },
+            )
+        })?;
+        let selections = workers.into_values().collect();
+        let (pairs, _) = Selection::merge(selections, self.ranking, most, self.chunks)?;
+        Ok(Range::Held { pairs: Box::new(pairs), shared_prefix: 0 })
+    }
+
     fn scatter(&self) -> Result<Reduced<C::Reduced>> {
         if self.order == Order::Value {
             // Splitters by value are only as good as the values in the sample: fold them first.

@@ -19,7 +19,7 @@
 //! # Cost
 //! For each show, every worker hands over one table and starts again with an empty one. The show's thread
 //! folds those tables with the distinct pairs so far, and passes over these. With a top N, only the N pairs
-//! are sorted.
+//! are sorted. The last show of a top N is made of the answer's pairs, in one pass over them.
 //!
 //! Most shows of a top N are made of samples (`sample.rs`), if the job and its combine allow it
 //! ([`Job::LARGEST_FIRST`], [`Combine::SHARE`](crate::combine::Combine::SHARE)). Workers then keep their tables and
@@ -46,7 +46,7 @@ pub use sample::{Base, Highest, MARGIN, Sample, highest, least};
 pub(crate) use shown::Moment;
 pub use shown::Shown;
 pub use stability::{STABLE_KEYS_MOST, Stability};
-pub(crate) use stage::ShowStage;
+pub(crate) use stage::{LastShow, ShowStage};
 
 use crate::aggregate::Aggregate;
 use crate::error::{Error, Result};
@@ -138,7 +138,7 @@ impl<J: Job> fmt::Debug for Show<'_, J> {
 impl<'s, J: Job> Show<'s, J> {
     /// Makes shows as often as `every` says, in the order of the answer and with its top N, and passes them
     /// to `see`. Shows come one after the other, with ascending input; the last, of all of it, when the map
-    /// stage has ended. The function runs on a thread of its own while workers map; it may run jobs on the
+    /// stage has ended, or of a top N the reduce stage. The function runs on a thread of its own while workers map; it may run jobs on the
     /// same engine. An error that it returns, or a panic, fails the job.
     pub fn new(
         every: Every,

@@ -13,7 +13,7 @@ use crate::memory::ChunkPool;
 use crate::merge::{MergeStage, Piece};
 use crate::options::Order;
 use crate::output::{Seen, Stored};
-use crate::partial::{Partial, Upkeep};
+use crate::partial::{Partial, Spill, Upkeep};
 use crate::plan::Plan;
 use crate::reduce::{Range, Ranking, ReduceStage, Reduced};
 use crate::schedule::{Pool, beside};
@@ -59,19 +59,21 @@ impl<V: Copy> Drop for Ending<'_, V> {
 }
 
 impl<C: Aggregate> ShowStage<'_, C> {
-    /// Makes shows while `map` maps, and the last one afterwards.
-    pub(crate) fn during(
+    /// Makes shows while `map` maps, and the last one afterwards, unless it can be made of the answer: then returns
+    /// what makes it.
+    pub(crate) fn during<'s>(
         &self,
-        showing: Showing<'_, C>,
+        showing: Showing<'s, C>,
         map: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()> {
-        let showing = Mutex::new(Some(showing));
+    ) -> Result<Option<LastShow<'s, C>>> {
+        let (showing, last) = (Mutex::new(Some(showing)), Mutex::new(None));
         let serve = |_| {
             let Some(showing) = showing.lock().take() else { return };
             let _waiting = timeline::begin(Kind::Idle);
-            if self.context.failure.attempt(u64::MAX, STAGE, || self.serve(showing)).is_none() {
+            match self.context.failure.attempt(u64::MAX, STAGE, || self.serve(showing)) {
+                Some(left) => *last.lock() = left,
                 // Waiting workers must see it.
-                self.context.core.pool().wake();
+                None => self.context.core.pool().wake(),
             }
         };
         let mapped = RefCell::new(Ok(()));
@@ -87,10 +89,11 @@ impl<C: Aggregate> ShowStage<'_, C> {
             }
         });
         mapped.into_inner()?;
-        self.context.failure.check()
+        self.context.failure.check()?;
+        Ok(last.into_inner())
     }
 
-    fn serve(&self, showing: Showing<'_, C>) -> Result<()> {
+    fn serve<'s>(&self, showing: Showing<'s, C>) -> Result<Option<LastShow<'s, C>>> {
         let (top, order) = showing.wanted.cut(self.context.options);
         let every = match showing.wanted.every {
             Every::Time(time) => Some(time),
@@ -100,17 +103,19 @@ impl<C: Aggregate> ShowStage<'_, C> {
             stage: self,
             pool: Pool::of_caller(),
             upkeep: Upkeep::new(self.chunks),
-            began: Instant::now(),
             bytes: 0,
             shown_bytes: 0,
-            number: 0,
-            stability: Stability::default(),
             base: Arc::new(Base { pairs: Vec::new(), bound: None }),
             failures: 0,
             rests: 0,
-            showing,
-            top,
-            order,
+            presenter: Presenter {
+                began: Instant::now(),
+                number: 0,
+                stability: Stability::default(),
+                showing,
+                top,
+                order,
+            },
         };
         let mut deadline = every.map(|time| Instant::now() + time);
         let mut is_due = every.is_none();
@@ -125,7 +130,7 @@ impl<C: Aggregate> ShowStage<'_, C> {
                     }
                 }
                 Event::Closed(closed) => {
-                    maker.take(&closed)?;
+                    maker.take(&closed, closed.is_last && self.answer_has(top))?;
                     self.epochs.taken();
                     if is_due
                         && maker.has_news()
@@ -143,11 +148,95 @@ impl<C: Aggregate> ShowStage<'_, C> {
                     }
                 }
                 Event::End { well: true } if !self.context.failure.stops() => {
-                    return maker.show(true);
+                    if let Some(top) = top.filter(|_| self.answer_has(top)) {
+                        let (bytes, presenter) = (maker.seen_bytes(), maker.presenter);
+                        return Ok(Some(LastShow { presenter, top, bytes }));
+                    }
+                    return maker.show(true).map(|()| None);
                 }
-                Event::End { .. } => return Ok(()),
+                Event::End { .. } => return Ok(None),
             }
         }
+    }
+
+    /// Whether the answer will have the pairs of a show, in memory.
+    fn answer_has(&self, top: Option<usize>) -> bool {
+        let is_on_disk = self.partial.spill().is_some_and(Spill::began);
+        let in_answer = |top| self.context.options.top.is_none_or(|most| most >= top);
+        top.is_some_and(in_answer) && !is_on_disk
+    }
+}
+
+/// What goes on from show to show, and the caller's function.
+struct Presenter<'s, C: Aggregate> {
+    began: Instant,
+    number: u64,
+    stability: Stability,
+    showing: Showing<'s, C>,
+    top: Option<usize>,
+    order: Order,
+}
+
+/// What a show covers.
+struct Seeing {
+    bytes: u64,
+    /// `None` if they were not counted.
+    keys: Option<u64>,
+    is_last: bool,
+}
+
+impl<C: Aggregate> Presenter<'_, C> {
+    fn present(
+        &mut self,
+        answers: Seen<'_, C>,
+        plan: &Plan,
+        Seeing { bytes, keys, is_last }: Seeing,
+    ) -> Result<()> {
+        self.number += 1;
+        if self.order == Order::Value {
+            let first = answers.first_keys(STABLE_KEYS_MOST)?;
+            self.stability.see(first, bytes);
+        }
+        (self.showing.see)(&Moment {
+            number: self.number,
+            bytes,
+            bytes_planned: Some(plan.bytes).filter(|_| plan.is_of_known_length()),
+            keys,
+            elapsed: self.began.elapsed(),
+            is_last,
+            answers,
+            stability: &self.stability,
+        })
+    }
+}
+
+/// The show of all of the input, which is not made yet: its pairs are the first of the answer's.
+pub(crate) struct LastShow<'s, C: Aggregate> {
+    presenter: Presenter<'s, C>,
+    top: usize,
+    bytes: u64,
+}
+
+impl<C: Aggregate> LastShow<'_, C> {
+    /// Makes it of the pairs that the `reducing` stage has reduced. Linear in these.
+    pub(crate) fn show(
+        mut self,
+        reducing: &ReduceStage<'_, C>,
+        reduced: &Reduced<C::Reduced>,
+        stored: &Stored,
+        plan: &Plan,
+    ) -> Result<()> {
+        let ReduceStage { ranking, pool, chunks, failure, .. } = *reducing;
+        let _ = failure.attempt(u64::MAX, STAGE, || {
+            let first = reducing.first_of(&reduced.ranges, self.top)?;
+            let order = self.presenter.order;
+            let stage = MergeStage { ranking, pool, chunks, failure, order, spill: None };
+            let pieces = stage.run(vec![first])?;
+            let (bytes, keys) = (self.bytes, Some(reduced.totals.keys));
+            let seeing = Seeing { bytes, keys, is_last: true };
+            self.presenter.present(Seen::new(&pieces, stored, plan), plan, seeing)
+        });
+        failure.check()
     }
 }
 
@@ -157,32 +246,30 @@ struct Maker<'r, 's, C: Aggregate> {
     /// This thread alone runs the stages of a show.
     pool: Pool,
     upkeep: Upkeep<C>,
-    began: Instant,
     /// Mapped bytes of closed epochs.
     bytes: u64,
     /// Bytes seen by the last show.
     shown_bytes: u64,
-    number: u64,
-    stability: Stability,
     /// The highest pairs of the run's own partial, while shows may be made of samples.
     base: Arc<Base<C::Accumulator>>,
     /// The number of failures since the last success, and the number of shows for which samples are not
     /// tried.
     failures: u32,
     rests: u32,
-    showing: Showing<'s, C>,
-    top: Option<usize>,
-    order: Order,
+    presenter: Presenter<'s, C>,
 }
 
 impl<C: Aggregate> Maker<'_, '_, C> {
-    /// Moves a closed epoch's pairs to the run's own partial.
-    fn take(&mut self, closed: &Closed) -> Result<()> {
+    /// Moves a closed epoch's pairs to the run's own partial, and folds them unless they are for the answer alone.
+    fn take(&mut self, closed: &Closed, is_for_answer: bool) -> Result<()> {
         let ShowStage { context, partial, epochs, .. } = *self.stage;
         let _compressing = timeline::begin(Kind::Compress);
         closed.by.iter().for_each(|&worker| context.core.go_to_group_of(worker));
         partial.take_in(epochs.partial(closed.number))?;
         self.bytes += closed.bytes;
+        if is_for_answer {
+            return Ok(());
+        }
         epochs.kept_pairs.store(self.upkeep.fold(partial, 0)?, Ordering::Relaxed);
         self.upkeep.relieve(partial)
     }
@@ -215,29 +302,16 @@ impl<C: Aggregate> Maker<'_, '_, C> {
         let ShowStage { ranking, plan, chunks, ref stored, .. } = *self.stage;
         let reducing = timeline::begin(Kind::Reduce);
         let failure = Failure::new(&self.stage.context.options.cancel);
-        let (pool, order) = (&self.pool, self.order);
-        let reduced = self.reduced(partial, &failure, order, self.top)?;
+        let (pool, &Presenter { top, order, .. }) = (&self.pool, &self.presenter);
+        let reduced = self.reduced(partial, &failure, order, top)?;
         let spill = partial.spill();
         let stage = MergeStage { ranking, pool, chunks, failure: &failure, order, spill };
         let pieces = stage.run(reduced.ranges)?;
         reducing.end();
-        self.number += 1;
         self.shown_bytes = bytes;
-        let answers = Seen::new(&pieces, stored, plan);
-        if order == Order::Value {
-            let first = answers.first_keys(STABLE_KEYS_MOST)?;
-            self.stability.see(first, bytes);
-        }
-        (self.showing.see)(&Moment {
-            number: self.number,
-            bytes,
-            bytes_planned: Some(plan.bytes).filter(|_| plan.is_of_known_length()),
-            keys: has_all.then_some(reduced.totals.keys),
-            elapsed: self.began.elapsed(),
-            is_last,
-            answers,
-            stability: &self.stability,
-        })?;
+        let keys = has_all.then_some(reduced.totals.keys);
+        let seeing = Seeing { bytes, keys, is_last };
+        self.presenter.present(Seen::new(&pieces, stored, plan), plan, seeing)?;
         self.let_go(&pieces)
     }
 
@@ -260,8 +334,11 @@ impl<C: Aggregate> Maker<'_, '_, C> {
     /// Returns whether this job and these options allow samples.
     fn may_sample(&self) -> bool {
         let is_saved = self.stage.context.options.state.is_some();
-        let share = C::SHARE.is_some() && self.showing.is_largest_first;
-        share && self.top.is_some() && !self.showing.wanted.in_order && !is_saved
+        let share = C::SHARE.is_some() && self.presenter.showing.is_largest_first;
+        share
+            && self.presenter.top.is_some()
+            && !self.presenter.showing.wanted.in_order
+            && !is_saved
     }
 
     /// After a full show: requests samples for the next ones, unless samples failed recently.
@@ -273,7 +350,7 @@ impl<C: Aggregate> Maker<'_, '_, C> {
             self.rests -= 1;
             return Ok(());
         }
-        let top = self.top.unwrap_or_default();
+        let top = self.presenter.top.unwrap_or_default();
         let most = top.saturating_mul(BASE_TIMES).saturating_add(BASE_BESIDE);
         let failure = Failure::new(&self.stage.context.options.cancel);
         let reduced = self.reduced(self.stage.partial, &failure, Order::Value, Some(most))?;
@@ -296,7 +373,7 @@ impl<C: Aggregate> Maker<'_, '_, C> {
     /// Makes a show from samples. If the result is not certain, requests all pairs of the workers. Returns
     /// whether there was a show.
     fn show_samples(&mut self, samples: &[Sample<C::Accumulator>]) -> Result<bool> {
-        let top = self.top.unwrap_or_default();
+        let top = self.presenter.top.unwrap_or_default();
         let are_whole = samples.iter().all(|sample| sample.is_whole);
         let highest = are_whole.then(|| highest::<C>(&self.base, samples, top)).flatten();
         let Some(highest) = highest else {
@@ -326,7 +403,9 @@ impl<C: Aggregate> Maker<'_, '_, C> {
     /// answers are then made on disk.
     fn make_room(&mut self) -> Result<()> {
         let ShowStage { chunks, partial, .. } = *self.stage;
-        let Some(spill) = partial.spill().filter(|_| self.top.is_none()) else { return Ok(()) };
+        let Some(spill) = partial.spill().filter(|_| self.presenter.top.is_none()) else {
+            return Ok(());
+        };
         if chunks.held_bytes() <= spill.shares().partial_bytes / HELD_DIVISOR {
             return Ok(());
         }

@@ -110,7 +110,8 @@ pub enum Keep {
     /// All snapshots, those of the last pairs too.
     Partials,
     /// What the last save wrote, and no more: the next run resumes from there. For a caller that removes the state
-    /// when it has the answer; a result of many keys takes as long to write as the answer.
+    /// when it has the answer; a result of many keys takes as long to write as the answer. With [`SaveEvery::Auto`],
+    /// the work of the first half second is not saved, so that a run that ends by then writes no pairs.
     Nothing,
 }
 

@@ -13,6 +13,9 @@ const AUTO_PART: u32 = 300;
 /// And at least this part of the run's time away: so the snapshots of a run are few whatever its length.
 const AUTO_RUN_PART: u32 = 64;
 
+/// A run whose state is of no use at its end begins to save after this time: most runs have ended by then.
+pub const LATE: Duration = Duration::from_millis(500);
+
 /// One worker's pace.
 #[derive(Debug)]
 pub struct Pace {
@@ -32,6 +35,11 @@ impl Pace {
             SaveEvery::Tiles(_) => Duration::ZERO,
         };
         Pace { every, tile_bytes, began: now, next: now + first, bytes: 0 }
+    }
+
+    /// Sets the next save to the time [`LATE`] from now.
+    pub fn late(&mut self, now: Instant) {
+        (self.bytes, self.next) = (0, now + LATE);
     }
 
     /// Notes that `bytes` were mapped; returns whether it is time to save.

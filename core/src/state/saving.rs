@@ -223,10 +223,20 @@ impl<C: Aggregate> Saving<C> {
         let Opened { folder, saver, found, was_done, tiles, workers } =
             Opened::of(state, facts, plan, terms, (in_order, C::INVERSE.is_some()), parts)?;
         let keeps = if tiles.is_some() { Keeps::Together } else { Keeps::Apart };
-        let writer = |_| Ok(Mutex::new(SnapshotWriter::new(&saver, chunks, block_bytes, keeps)?));
+        // A run that goes on was killed before and may be again.
+        let is_timed = state.save_every == SaveEvery::Auto;
+        let is_late = state.keep == Keep::Nothing && is_timed && found.coverage.is_empty();
+        let writer = |_| {
+            let writer = SnapshotWriter::new(&saver, chunks, block_bytes, keeps)?;
+            Ok(Mutex::new(if is_late { writer.beginning_late() } else { writer }))
+        };
+        let covering = Covering::of_workers(workers, state.save_every, plan.tile_bytes);
+        if is_late {
+            covering.iter().for_each(|each| lock(each).pace.late(Instant::now()));
+        }
         Ok(Saving {
             writers: (0..workers).map(writer).collect::<Result<_>>()?,
-            covering: Covering::of_workers(workers, state.save_every, plan.tile_bytes),
+            covering,
             _thread: saver.start()?,
             saver,
             found,
@@ -313,6 +323,14 @@ impl<C: Aggregate> Saving<C> {
             return Ok(());
         }
         let mut coverage = std::mem::take(&mut covering.coverage);
+        let mut writer = lock(&self.writers[worker]);
+        if writer.begin() {
+            // What was mapped so far would be mapped again.
+            (covering.figures, covering.emitted_before) = (Figures::default(), emitted);
+            covering.is_due = false;
+            covering.pace.late(Instant::now());
+            return Ok(());
+        }
         if self.saver.tells() {
             covering.written.add_all(&coverage);
         }
@@ -327,7 +345,6 @@ impl<C: Aggregate> Saving<C> {
             ..std::mem::take(&mut covering.figures)
         };
         covering.emitted_before = emitted;
-        let mut writer = lock(&self.writers[worker]);
         writer.end_piece(Piece { coverage, figures, bad, print, stood, ..Piece::default() })?;
         let now = Instant::now();
         covering.saving += now - began;

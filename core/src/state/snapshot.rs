@@ -47,9 +47,16 @@ pub(crate) struct SnapshotWriter<C> {
     keeps: Keeps,
     /// The error of seeing a pair.
     fault: Option<Error>,
-    /// Whether pairs pass without being written.
-    is_blind: bool,
+    sight: Sight,
     aggregate: PhantomData<fn() -> C>,
+}
+
+/// Whether pairs are written as they pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sight {
+    NotYet,
+    Open,
+    Ended,
 }
 
 /// Whether each piece lies in one file.
@@ -95,9 +102,24 @@ impl<C: Aggregate> SnapshotWriter<C> {
             full: Vec::new(),
             keeps,
             fault: None,
-            is_blind: false,
+            sight: Sight::Open,
             aggregate: PhantomData,
         })
+    }
+
+    /// Lets pairs pass without being written, until [`begin`](SnapshotWriter::begin).
+    pub(super) fn beginning_late(mut self) -> SnapshotWriter<C> {
+        self.sight = Sight::NotYet;
+        self
+    }
+
+    /// Begins to write if it does not yet, after all pairs were handed over. Returns whether it began.
+    pub(super) fn begin(&mut self) -> bool {
+        let begins = self.sight == Sight::NotYet;
+        if begins {
+            self.sight = Sight::Open;
+        }
+        begins
     }
 
     /// Adds a pair.
@@ -160,7 +182,7 @@ impl<C: Aggregate> SnapshotWriter<C> {
 
     /// Stops writing; unfinished files are dropped.
     pub(super) fn stop(&mut self) -> Result<(), StorageError> {
-        self.is_blind = true;
+        self.sight = Sight::Ended;
         self.end();
         let dropped = std::mem::take(&mut self.full);
         dropped.into_iter().try_for_each(|written| {
@@ -240,7 +262,7 @@ impl<C: Aggregate> Taker<C::Accumulator> for SnapshotWriter<C> {
 
 impl<C: Aggregate> Witness<C::Accumulator> for SnapshotWriter<C> {
     fn see(&mut self, key: &[u8], value: &C::Accumulator) {
-        if self.is_blind || self.fault.is_some() {
+        if self.sight != Sight::Open || self.fault.is_some() {
             return;
         }
         if let Err(fault) = self.push(PairRef { key, value }) {

@@ -4,7 +4,8 @@
 use super::cells::{Cells, Item, Kind};
 use super::number::Number;
 use super::packed::Given;
-use tegula::{Aggregate, Collect, Count, Emit, Job, Max, Mean, Min, Sum};
+use tegula::{Aggregate, Collect, Count, Emit, Job, Mean, Sum};
+use tegula_apps::native::{Average, End, Extreme, Value};
 
 /// A column of an answer.
 #[derive(Clone, Debug)]
@@ -171,40 +172,35 @@ columns! {
         add(sum, to) => add_int(sum, to),
     }
 
-    Min<i64> {
-        value(_, given) => int(given)?,
-        columns(_) => vec![Column::Ints(Vec::new())],
-        add(answer, to) => add_int(answer, to),
+    Extreme {
+        value((_, kind), given) => {
+            let end = if kind == Kind::Min { End::Least } else { End::Greatest };
+            match given {
+                Given::Float(float) => Extreme::of_float(end, float),
+                given => Extreme::of_int(end, int(given)?),
+            }
+        },
+        columns(_) => vec![Column::Numbers(Vec::new())],
+        add(answer, to) => add_numbers([match answer.value() {
+            Value::Ignored => None,
+            Value::Int(int) => Some(Number::Int(int.into())),
+            Value::Float(float) => Some(Number::Float(float)),
+        }], to),
     }
 
-    Max<i64> {
-        value(_, given) => int(given)?,
-        columns(_) => vec![Column::Ints(Vec::new())],
-        add(answer, to) => add_int(answer, to),
-    }
-
-    Mean<i64> {
-        value(_, given) => int(given)?,
+    Average {
+        value(_, given) => match given {
+            Given::Float(float) => Value::Float(float),
+            given => Value::Int(int(given)?),
+        },
         columns(_) => vec![Column::Floats(Vec::new())],
-        add(answer, to) => add_float(answer, to),
+        add(mean, to) => add_float(mean, to),
     }
 
     Sum<f64> {
         value(_, given) => float(given)?,
         columns(_) => vec![Column::Floats(Vec::new())],
         add(sum, to) => add_float(sum, to),
-    }
-
-    Min<f64> {
-        value(_, given) => float(given)?,
-        columns(_) => vec![Column::Floats(Vec::new())],
-        add(answer, to) => add_float(answer, to),
-    }
-
-    Max<f64> {
-        value(_, given) => float(given)?,
-        columns(_) => vec![Column::Floats(Vec::new())],
-        add(answer, to) => add_float(answer, to),
     }
 
     Mean<f64> {
