@@ -12,6 +12,7 @@ use crate::options::Options;
 use crate::plan::Plan;
 use crate::process::process_cpu;
 use crate::progress::{Progress, Stage};
+use crate::schedule::Pool;
 use crate::state::EngineParts;
 use crate::stats::{StageTime, Stats};
 use crate::sync::Mutex;
@@ -23,6 +24,8 @@ use std::time::Instant;
 pub(crate) struct RunContext<'r> {
     pub(crate) core: &'r Core,
     pub(crate) options: &'r Options,
+    /// The workers of the run's share.
+    pub(crate) pool: Pool,
     pub(crate) progress: Arc<Progress>,
     pub(crate) failure: Failure,
     stages: Mutex<Vec<StageTime>>,
@@ -37,6 +40,7 @@ impl<'r> RunContext<'r> {
         Ok(RunContext {
             core,
             options,
+            pool: core.pool().within(options.share.clone()),
             progress: options.progress.clone().unwrap_or_default(),
             failure: Failure::new(&options.cancel),
             stages: Mutex::default(),
@@ -85,12 +89,12 @@ impl<'r> RunContext<'r> {
         split_bytes: u64,
         unit_bytes: u64,
     ) -> Result<Plan> {
-        let RunContext { core, options, .. } = *self;
+        let options = self.options;
         let plan = self.time(Stage::Plan, || {
-            let input = recognise(input, options.plain, core.pool(), &self.failure)?;
+            let input = recognise(input, options.plain, &self.pool, &self.failure)?;
             Plan::new(input, cut, options.cutting(split_bytes, unit_bytes))
         })?;
-        self.progress.plan(plan.files, plan.bytes, core.limit_bytes());
+        self.progress.plan(plan.files, plan.bytes, self.core.limit_bytes());
         Ok(plan)
     }
 
@@ -103,8 +107,8 @@ impl<'r> RunContext<'r> {
 
     /// Returns the parts of the engine that a state needs.
     pub(crate) fn parts(&self) -> EngineParts<'_> {
-        let RunContext { core, ref failure, .. } = *self;
-        EngineParts { pool: core.pool(), blocks: core.blocks(), failure }
+        let RunContext { core, ref pool, ref failure, .. } = *self;
+        EngineParts { pool, blocks: core.blocks(), failure }
     }
 
     /// Ends the run: gives memory back, and returns the figures that every run has.

@@ -248,9 +248,8 @@ fn reducing<'r, C: Aggregate>(
     partial: &'r Partial<C::Accumulator>,
     chunks: &'r Arc<ChunkPool>,
 ) -> ReduceStage<'r, C> {
-    let RunContext { core, options: &Options { order, top, .. }, ref failure, .. } = *context;
-    let (pool, keeps) = (core.pool(), false);
-    ReduceStage { ranking, pool, chunks, partial, failure, order, top, keeps }
+    let RunContext { options: &Options { order, top, .. }, ref pool, ref failure, .. } = *context;
+    ReduceStage { ranking, pool, chunks, partial, failure, order, top, keeps: false }
 }
 
 /// Sorts the reduced pairs of a partial.
@@ -278,8 +277,8 @@ pub(crate) fn sort<C: Aggregate>(
     spill: Option<&Spill>,
     ranges: Vec<Range<C::Reduced>>,
 ) -> Result<Vec<Piece<C::Reduced>>> {
-    let RunContext { core, options: &Options { order, .. }, ref failure, .. } = *context;
-    MergeStage { ranking, pool: core.pool(), chunks, failure, order, spill }.run(ranges)
+    let RunContext { options: &Options { order, .. }, ref pool, ref failure, .. } = *context;
+    MergeStage { ranking, pool, chunks, failure, order, spill }.run(ranges)
 }
 
 /// The pairs of an answer, in its order.
@@ -307,7 +306,9 @@ impl<C: Aggregate> Answer<C> {
             ..stats
         };
         let (core, timeline) = (Arc::clone(core), options.timeline.clone());
-        Finished::new(core, pieces, pointed_at, room.stored(), names, stats, timeline)
+        let finished =
+            Finished::new(core, pieces, pointed_at, room.stored(), names, stats, timeline);
+        finished.within(options.share.clone())
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn run(
     let context = RunContext::open(core, options)?;
     context.progress.plan(0, count as u64, core.limit_bytes());
     context.time(Stage::Map, || {
-        for_each(core.pool(), &context.failure, STAGE, count, |worker, number| {
+        for_each(&context.pool, &context.failure, STAGE, count, |worker, number| {
             guard(|| Place::stage(&format!("task {number}")), || task(worker, number))?;
             context.progress.add_bytes(1);
             Ok::<(), Error>(())

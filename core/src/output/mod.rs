@@ -21,6 +21,7 @@ use crate::key::Key;
 use crate::memory::{ByteArena, ChunkPool, KeptValues};
 use crate::merge::Piece;
 use crate::plan::FileNames;
+use crate::schedule::{Pool, Share};
 use crate::slots::PairRef;
 use crate::stats::Stats;
 use crate::storage::Scratch;
@@ -61,8 +62,10 @@ pub(crate) struct Finished<C: Aggregate> {
     timeline: Option<Timeline>,
     /// [`Finished::write_all`], compiled with the stages.
     write: WriteAll<C>,
+    /// The workers that write.
+    pool: Pool,
     /// Dropped last, when the memory of the fields above has gone back to it.
-    core: TrimmedCore,
+    _core: TrimmedCore,
 }
 
 /// Writes an answer.
@@ -107,7 +110,7 @@ impl<C: Aggregate> Finished<C> {
         timeline: Option<Timeline>,
     ) -> Finished<C> {
         let len = pieces.iter().map(Piece::pairs).sum();
-        let core = TrimmedCore(core);
+        let pool = core.pool().clone();
         let write = Finished::write_all;
         Finished {
             pieces,
@@ -118,8 +121,14 @@ impl<C: Aggregate> Finished<C> {
             stats,
             timeline,
             write,
-            core,
+            pool,
+            _core: TrimmedCore(core),
         }
+    }
+
+    /// Writes with the workers of a share.
+    pub(crate) fn within(self, share: Option<Arc<Share>>) -> Finished<C> {
+        Finished { pool: self.pool.within(share), ..self }
     }
 
     fn answers(&self) -> Seen<'_, C> {

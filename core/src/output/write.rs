@@ -45,7 +45,7 @@ impl<C: Aggregate> Finished<C> {
         let portions = self.portions();
         let (cursor, failure) = (Cursor::new(portions.len() as u64), Failure::new(cancel));
         let turns = Turns::new(sink, name);
-        let writers = PerWorker::new(self.core.0.pool().workers());
+        let writers = PerWorker::new(self.pool.workers());
         let step = |worker| {
             let Some(number) = (!failure.stops()).then(|| cursor.take()).flatten() else {
                 return Step::Done;
@@ -65,7 +65,7 @@ impl<C: Aggregate> Finished<C> {
             });
             if written.is_some() { Step::More } else { Step::Done }
         };
-        self.core.0.pool().run(step, || ());
+        self.pool.run_within(step);
         let written = failure.check().and_then(|()| turns.finish());
         self.timeline.iter().for_each(|timeline| timeline.add_stage(Stage::Output, began));
         written

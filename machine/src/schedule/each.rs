@@ -4,7 +4,8 @@ use super::{Cursor, Pool, Step};
 use crate::error::Result;
 use crate::failure::Failure;
 
-/// Does numbered pieces of work on all workers: `work(worker, number)` for each number below `count`.
+/// Does numbered pieces of work on all workers of the run's share: `work(worker, number)` for each number below
+/// `count`.
 pub fn for_each(
     pool: &Pool,
     failure: &Failure,
@@ -33,6 +34,6 @@ fn for_each_any(
             None => Step::Done,
         }
     };
-    pool.run(step, || ());
+    pool.run_within(step);
     failure.check()
 }

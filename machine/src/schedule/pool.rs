@@ -8,7 +8,11 @@
 //! [`Step::Done`] and counts itself off; the worker that counts the stage down to zero takes it off
 //! the list and wakes the caller. So no worker touches the stage after the caller goes on, which lets a stage
 //! borrow from its caller's stack. Workers record on the caller's timeline while they serve its stage.
+//!
+//! A short stage of a run that has a share of the workers is not shown to the others: these need not even wake on a
+//! processor that works for another process.
 
+use super::share::HeldShare;
 use super::sync::{Arc, Condvar, Mutex, MutexGuard};
 use crate::timeline::{self, Context, Kind};
 use std::any::Any;
@@ -28,15 +32,22 @@ pub enum Step {
 type Panic = Box<dyn Any + Send>;
 type StepFn<'a> = dyn Fn(usize) -> Step + Sync + 'a;
 
-/// Workers and the stages they serve.
+/// Workers and the stages they serve. A clone is of the same workers, which end with the last clone.
+#[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "no part of the interface")]
 pub struct Pool {
-    shared: Arc<Shared>,
+    threads: Arc<Threads>,
     workers: usize,
+    /// Of a run that has one.
+    share: Option<HeldShare>,
+}
+
+struct Threads {
+    shared: Arc<Shared>,
     #[cfg(not(loom))]
-    threads: Vec<std::thread::JoinHandle<()>>,
+    handles: Vec<std::thread::JoinHandle<()>>,
     #[cfg(loom)]
-    threads: Vec<loom::thread::JoinHandle<()>>,
+    handles: Vec<loom::thread::JoinHandle<()>>,
 }
 
 struct Shared {
@@ -80,26 +91,34 @@ impl Pool {
         pin: impl Fn(usize) + Send + Clone + 'static,
     ) -> std::io::Result<Pool> {
         let shared = Arc::new(Shared::new());
-        let mut pool = Pool { shared, workers, threads: Vec::with_capacity(workers) };
+        let mut threads = Threads { shared, handles: Vec::with_capacity(workers) };
         for worker in 0..workers {
-            let (shared, pin) = (Arc::clone(&pool.shared), pin.clone());
+            let (shared, pin) = (Arc::clone(&threads.shared), pin.clone());
             let serve = move || {
                 pin(worker);
                 shared.serve(worker);
             };
             let name = name(worker);
             #[cfg(not(loom))]
-            pool.threads.push(std::thread::Builder::new().name(name).spawn(serve)?);
+            threads.handles.push(std::thread::Builder::new().name(name).spawn(serve)?);
             #[cfg(loom)]
-            pool.threads.push(loom::thread::Builder::new().name(name).spawn(serve)?);
+            threads.handles.push(loom::thread::Builder::new().name(name).spawn(serve)?);
         }
-        Ok(pool)
+        Ok(Pool { threads: Arc::new(threads), workers, share: None })
     }
 
     /// Returns a pool without threads: its one worker is the caller of [`run`](Pool::run). For stages that
     /// never wait.
     pub fn of_caller() -> Pool {
-        Pool { shared: Arc::new(Shared::new()), workers: 1, threads: Vec::new() }
+        let threads = Threads { shared: Arc::new(Shared::new()), handles: Vec::new() };
+        Pool { threads: Arc::new(threads), workers: 1, share: None }
+    }
+
+    /// Returns the same workers for a run that has a share of them.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn within(&self, share: Option<HeldShare>) -> Pool {
+        Pool { share, ..self.clone() }
     }
 
     #[doc(hidden)]
@@ -116,16 +135,32 @@ impl Pool {
     pub fn run<R>(&self, step: impl Fn(usize) -> Step + Sync, meanwhile: impl FnOnce() -> R) -> R {
         let mut meanwhile = Some(meanwhile);
         let mut result = None;
-        self.run_any(&step, &mut || result = meanwhile.take().map(|meanwhile| meanwhile()));
+        let done = vec![false; self.workers];
+        self.run_any(&step, done, &mut || result = meanwhile.take().map(|meanwhile| meanwhile()));
         match result {
             Some(result) => result,
             None => unreachable!("`run_any` calls `meanwhile` or panics"),
         }
     }
 
+    /// As [`run`](Pool::run), for a stage that ends soon: only the workers that are in the run's share as it begins
+    /// serve it; all, if none is.
+    #[doc(hidden)]
+    pub fn run_within(&self, step: impl Fn(usize) -> Step + Sync) {
+        let share = self.share.as_deref().filter(|share| !share.is_empty(self.workers));
+        let is_outside = |worker| share.is_some_and(|share| !share.has(worker));
+        let mut done: Vec<bool> = (0..self.workers).map(is_outside).collect();
+        if done.iter().all(|&done| done) {
+            // The share has changed while it was read.
+            done.fill(false);
+        }
+        self.run_any(&step, done, &mut || ());
+    }
+
     /// As [`run`](Pool::run), compiled once for all stages.
-    fn run_any(&self, step: &StepFn<'_>, meanwhile: &mut dyn FnMut()) {
-        if self.threads.is_empty() {
+    fn run_any(&self, step: &StepFn<'_>, done: Vec<bool>, meanwhile: &mut dyn FnMut()) {
+        let Threads { shared, handles } = &*self.threads;
+        if handles.is_empty() {
             while step(0) != Step::Done {}
             return meanwhile();
         }
@@ -140,10 +175,10 @@ impl Pool {
         // nothing between here and there can return or unwind (`meanwhile` is caught).
         let step: &'static StepFn<'static> =
             unsafe { std::mem::transmute::<&StepFn<'_>, &'static StepFn<'static>>(step) };
-        let id = self.shared.add(step, self.workers);
+        let id = shared.add(step, done);
         let result = catch_unwind(AssertUnwindSafe(meanwhile));
         let waiting = timeline::begin(Kind::Idle);
-        let panic = self.shared.wait(id);
+        let panic = shared.wait(id);
         drop(waiting);
         match (panic, result) {
             (None, Ok(())) => {}
@@ -153,16 +188,16 @@ impl Pool {
 
     /// Wakes workers for a stage that had nothing to do and may have something now.
     pub fn wake(&self) {
-        self.shared.lock().wakes += 1;
-        self.shared.work.notify_all();
+        self.threads.shared.lock().wakes += 1;
+        self.threads.shared.work.notify_all();
     }
 }
 
-impl Drop for Pool {
+impl Drop for Threads {
     fn drop(&mut self) {
         self.shared.lock().closed = true;
         self.shared.work.notify_all();
-        for thread in self.threads.drain(..) {
+        for thread in self.handles.drain(..) {
             // A worker's panics are caught per step; there is nothing to learn from its end.
             let _ = thread.join();
         }
@@ -186,11 +221,12 @@ impl Shared {
         }
     }
 
-    fn add(&self, step: &'static StepFn<'static>, workers: usize) -> u64 {
+    /// Puts a stage on the list, with which some workers may be done.
+    fn add(&self, step: &'static StepFn<'static>, done: Vec<bool>) -> u64 {
         let mut state = self.lock();
         let id = state.next_id;
         state.next_id += 1;
-        state.stages.push(Stage { id, step, done: vec![false; workers], panic: None });
+        state.stages.push(Stage { id, step, done, panic: None });
         drop(state);
         self.work.notify_all();
         id

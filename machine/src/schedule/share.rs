@@ -4,11 +4,15 @@
 
 use crate::sync::{Condvar, Mutex};
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Words of 64 workers: as many as an engine can have.
 const WORDS: usize = 64;
+
+/// A share as runs hold it.
+pub(super) type HeldShare = Arc<Share>;
 
 /// Says which workers may take new work; at first all. Share it (`Arc`) with a run through `Options::share`, and change
 /// it from any thread. A worker outside of the share ends what it has begun. Where the share is empty, the run waits.

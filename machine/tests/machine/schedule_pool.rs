@@ -2,7 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use tegula_machine::schedule::{Cursor, Pool, Step};
+use std::sync::{Arc, Mutex};
+use tegula_machine::schedule::{Cursor, Pool, Share, Step};
 
 fn sum_with(pool: &Pool, end: u64) -> u64 {
     let (cursor, sum) = (Cursor::new(end), AtomicU64::new(0));
@@ -54,4 +55,27 @@ fn an_idle_stage_is_asked_again_after_a_wake() {
         }
     };
     pool.run(step, feed);
+}
+
+#[test]
+fn a_short_stage_is_served_by_the_workers_of_the_share_alone() {
+    let pool = Pool::new(4, |_| ()).unwrap();
+    let share = Arc::new(Share::new());
+    let within = pool.within(Some(Arc::clone(&share)));
+    let cases: [(&[usize], &[usize]); 4] =
+        [(&[2], &[2]), (&[0, 3], &[0, 3]), (&[], &[0, 1, 2, 3]), (&[5], &[0, 1, 2, 3])];
+    for (shared, expected) in cases {
+        share.set(shared.iter().copied());
+        let served = Mutex::new(Vec::new());
+        within.run_within(|worker| {
+            served.lock().unwrap().push(worker);
+            Step::Done
+        });
+        let mut served = served.into_inner().unwrap();
+        served.sort_unstable();
+        assert_eq!(served, expected, "of {shared:?}");
+        // Others see all stages.
+        assert_eq!(sum_with(&pool, 10), 45);
+        assert_eq!(sum_with(&within, 10), 45);
+    }
 }
