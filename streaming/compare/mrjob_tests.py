@@ -9,6 +9,7 @@ them: the log of the words of each call, the version that a test asks for, and t
 Java classes which exist nowhere (`FooFormat`); Tegula refuses these jobs, as it should.
 """
 
+import getpass
 import json
 import os
 import subprocess
@@ -95,7 +96,13 @@ def run(
         done = subprocess.run(
             [python, "-c", INSIDE, str(outcome), command, *modules],
             cwd=sources,
-            env={**os.environ, "PYTHONPATH": str(sources), "TMPDIR": folder},
+            # The imitation asks for USER.
+            env={
+                **os.environ,
+                "USER": getpass.getuser(),
+                "PYTHONPATH": str(sources),
+                "TMPDIR": folder,
+            },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
