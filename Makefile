@@ -37,6 +37,7 @@ PAGE_VENV = $(abspath $(TARGET))/page-venv
 
 # Hadoop's streaming jar with the local runner's class path, and mrjob with its tests: what streaming jobs are compared with.
 STREAMING_JAR = $(abspath $(TARGET))/hadoop-streaming-$(STREAMING).jar
+STREAMING_TESTS = $(abspath $(TARGET))/hadoop-streaming-$(STREAMING)-test-sources.jar
 HADOOP_CLASSPATH = $(abspath $(TARGET))/hadoop.classpath
 MRJOB_SOURCES = $(abspath $(TARGET))/mrjob-$(MRJOB)
 MRJOB_VENV = $(abspath $(TARGET))/mrjob-venv
@@ -83,9 +84,10 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
 .PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
-	test-cuda-kernels test-metrics test-ray test-mrjob test-streaming test-hadoop test-hadoop-compat test-places test-page dist-hadoop \
+	test-cuda-kernels test-metrics test-ray test-mrjob test-streaming test-streaming-classes \
+	test-hadoop test-hadoop-compat test-places test-page dist-hadoop \
 	lint lint-rust lint-python lint-page lint-hadoop screenshots-page miri loom \
-	campaign campaign-nodes campaign-places campaign-serve \
+	campaign campaign-nodes campaign-places campaign-serve campaign-streaming \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
@@ -206,14 +208,22 @@ test-streaming: need-cargo need-java $(STREAMING_JAR) $(HADOOP_CLASSPATH) ## Com
 	cargo build -p tegula-cli --all-features
 	python3 streaming/compare/hadoop.py $(TARGET)/debug/tegula $(HADOOP_CLASSPATH) $(STREAMING_JAR) $(TESTS)
 
-test-mrjob: test-wheel $(MRJOB_SOURCES) ## Run mrjob's examples and the jobs of its tests by tegula hadoop and by tegula.mrjob (five minutes); TESTS=words of names
+test-streaming-classes: need-java $(HADOOP_JAR) $(STREAMING_TESTS) ## Run the test classes of Hadoop Streaming on Hadoop's local runner and on the Hadoop engine (slow); TESTS=words of names
+	cd hadoop/compat/streaming && mvn -B -ntp -q dependency:build-classpath -Dmdep.outputFile=$(abspath $(TARGET))/streaming.classpath
+	python3 streaming/compare/hadoop_classes.py $(TARGET)/streaming.classpath $(STREAMING_TESTS) $(HADOOP_JAR) $(TESTS)
+
+test-mrjob: test-wheel $(MRJOB_SOURCES) ## Run mrjob's examples, the jobs of its tests and four of its test modules by tegula hadoop and by tegula.mrjob (seven minutes); TESTS=words of names
 	cargo build -p tegula-cli --all-features
 	$(firstword $(PYTHONS)) -m venv $(MRJOB_VENV)
 	$(MRJOB_VENV)/bin/python -m pip install --quiet mrjob==$(MRJOB) setuptools $(TEST_WHEELS)/*.whl
 	python3 streaming/compare/mrjob_jobs.py $(TARGET)/debug/tegula $(MRJOB_VENV)/bin/python $(MRJOB_SOURCES) $(TESTS)
+	python3 streaming/compare/mrjob_tests.py $(TARGET)/debug/tegula $(MRJOB_VENV)/bin/python $(MRJOB_SOURCES)
 
 $(STREAMING_JAR): need-java
 	test -f $@ || mvn -B -ntp -q dependency:copy -Dartifact=org.apache.hadoop:hadoop-streaming:$(STREAMING) -DoutputDirectory=$(@D)
+
+$(STREAMING_TESTS): need-java
+	test -f $@ || mvn -B -ntp -q dependency:copy -Dartifact=org.apache.hadoop:hadoop-streaming:$(STREAMING):jar:test-sources -DoutputDirectory=$(@D)
 
 $(HADOOP_CLASSPATH): hadoop/pom.xml | need-java
 	cd hadoop && mvn -B -ntp -q dependency:build-classpath -DincludeScope=provided -Dmdep.outputFile=$@
@@ -303,6 +313,9 @@ campaign: need-cargo ## Kill runs a thousand times and let them go on, and as ma
 
 campaign-serve: build need-python ## Kill a server, its jobs, or both, a hundred times with eight jobs at work; SEED=1 KILLS=100 (slow)
 	PYTHONPATH=bench/compare python3 reliability/server_kills.py --tegula $(TEGULA) --kills $(if $(filter 1000,$(KILLS)),100,$(KILLS)) --seed $(SEED)
+
+campaign-streaming: build need-python ## Run streaming jobs at their extremes (lines of a gigabyte, 10,000 reducers) and kill a hundred; SEED=1 KILLS=100 (slow)
+	python3 streaming/compare/extremes.py $(TEGULA) --kills $(if $(filter 1000,$(KILLS)),100,$(KILLS)) --seed $(SEED)
 
 # One execution of Surefire each, because a test that is named would run in all of them.
 campaign-places: need-java ## Faults of the Hadoop engine's places, and a hundred kills while jobs run; KILLS=100 (slow)
