@@ -15,6 +15,8 @@ pub struct Runs<'e> {
     machines: Option<&'e mut Machines>,
     /// Jobs that were run with a state.
     saved: usize,
+    /// Returns what a state keeps about a job, from the job's note.
+    about: Option<&'e dyn Fn(&[u8]) -> Vec<u8>>,
     stats: Stats,
 }
 
@@ -27,6 +29,7 @@ impl<'e> Runs<'e> {
             #[cfg(feature = "nodes")]
             machines: None,
             saved: 0,
+            about: None,
             stats: Stats::default(),
         }
     }
@@ -37,15 +40,32 @@ impl<'e> Runs<'e> {
         Runs { machines: Some(machines), ..self }
     }
 
+    /// Lets states keep, about each job with a note, what `about` returns for it ([`State::about`](tegula::State::about)).
+    pub fn about(self, about: &'e dyn Fn(&[u8]) -> Vec<u8>) -> Runs<'e> {
+        Runs { about: Some(about), ..self }
+    }
+
     /// Runs a job.
     ///
     /// # Errors
     /// Returns the errors of [`JobRun::run`](tegula::JobRun::run).
     pub fn job<J: Job>(&mut self, job: &J, input: Input) -> Result<Output<J>> {
+        self.noted(job, input, &[])
+    }
+
+    /// Runs a job with a note for its state: what its answer needs beside its pairs.
+    ///
+    /// # Errors
+    /// Returns the errors of [`JobRun::run`](tegula::JobRun::run).
+    pub fn noted<J: Job>(&mut self, job: &J, input: Input, note: &[u8]) -> Result<Output<J>> {
         let state = match (&self.options.state, job.state()) {
             (Some(state), Some(_)) => {
                 self.saved += 1;
-                state.step(self.saved)
+                let state = state.step(self.saved);
+                match self.about.filter(|_| !note.is_empty()) {
+                    Some(about) => state.map(|state| state.about(about(note))),
+                    None => state,
+                }
             }
             _ => None,
         };

@@ -11,7 +11,7 @@ use crate::format::Line;
 #[cfg(feature = "nodes")]
 use crate::nodes;
 use crate::progress::{self, Shown};
-use crate::request::Request;
+use crate::request::{NOTE, Request};
 use crate::session::{AnswerOf, Session, Sink};
 use crate::show::Shows;
 #[cfg(feature = "serve")]
@@ -20,6 +20,7 @@ use crate::{devices, exit, stats, timeline};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -411,7 +412,15 @@ impl<'a> Run<'a> {
     ) -> Result<R> {
         #[cfg(feature = "nodes")]
         nodes::refuse_streamed(self.flags)?;
-        let runs = Runs::new(&self.engine, self.options());
+        #[cfg(feature = "nodes")]
+        refuse(
+            self.flags.gather.is_some(),
+            "--gather",
+            "every node needs the answer of each job, so all pairs come together",
+        )?;
+        let request = self.request.clone();
+        let about = |note: &[u8]| request.clone().list(NOTE, iter::once(note)).to_bytes();
+        let runs = Runs::new(&self.engine, self.options()).about(&about);
         #[cfg(feature = "nodes")]
         let runs = runs.over(&mut self.machines);
         let mut runs = runs;
