@@ -216,7 +216,12 @@ impl Look {
             Most::All => None,
             Most::Pairs(pairs) => Some(pairs),
         };
-        Options { top, order: order_of(self.order, top), ..options.clone() }
+        let order = match (self.order, top) {
+            // All of it, as the command has it.
+            (None, None) => options.order,
+            (order, top) => order_of(order, top),
+        };
+        Options { top, order, ..options.clone() }
     }
 }
 
