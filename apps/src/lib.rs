@@ -53,7 +53,7 @@ mod word_count;
 pub use index::{Index, Place};
 #[cfg(feature = "matrix")]
 pub use matrix::Matrix;
-pub use runs::Runs;
+pub use runs::{About, Runs};
 #[cfg(feature = "sort")]
 pub use sort_records::SortRecords;
 #[cfg(feature = "stations")]

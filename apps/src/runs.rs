@@ -5,6 +5,9 @@ use tegula::{Engine, Input, Job, Options, Output, Result, Stats};
 #[cfg(feature = "nodes")]
 use tegula_nodes::{Machines, Shares, Task};
 
+/// Returns what a state keeps about a job, from the job's note.
+pub type About<'a> = dyn Fn(&[u8]) -> Vec<u8> + 'a;
+
 /// The runs of one application on one engine. With [`Options::state`], each job that has an identity has a
 /// state of its own, numbered in the order of the runs ([`State::step`](tegula::State::step)); other jobs
 /// run again.
@@ -16,7 +19,7 @@ pub struct Runs<'e> {
     /// Jobs that were run with a state.
     saved: usize,
     /// Returns what a state keeps about a job, from the job's note.
-    about: Option<&'e dyn Fn(&[u8]) -> Vec<u8>>,
+    about: Option<&'e About<'e>>,
     stats: Stats,
 }
 
@@ -41,7 +44,7 @@ impl<'e> Runs<'e> {
     }
 
     /// Lets states keep, about each job with a note, what `about` returns for it ([`State::about`](tegula::State::about)).
-    pub fn about(self, about: &'e dyn Fn(&[u8]) -> Vec<u8>) -> Runs<'e> {
+    pub fn about(self, about: &'e About<'e>) -> Runs<'e> {
         Runs { about: Some(about), ..self }
     }
 
