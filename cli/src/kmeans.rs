@@ -64,6 +64,8 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         },
     };
     run::command(&flags.run, Request::of("kmeans"), |run| {
+        run.refuse_changes()?;
+        run.refuse_direct()?;
         run.use_devices(flags.devices.open()?);
         let mut rounds = flags.show.open()?;
         if rounds.is_some() {

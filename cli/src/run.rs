@@ -6,7 +6,7 @@
 use crate::arguments;
 use crate::control::{self, Steered};
 use crate::events::{Events, Watched};
-use crate::flags::{AnswerFlags, PipelineFlag, RunFlags, grouping};
+use crate::flags::{AnswerFlags, HashFlag, PipelineFlag, ReadsFlag, RunFlags, grouping};
 use crate::format::Line;
 #[cfg(feature = "nodes")]
 use crate::nodes;
@@ -364,9 +364,33 @@ impl<'a> Run<'a> {
     }
 
     /// Refuses to skip bad records, for a command that has none.
-    #[cfg(feature = "histogram")]
     pub(crate) fn refuse_skip_bad(&self, cause: &str) -> Result<()> {
         refuse(self.flags.skip_bad, "--skip-bad", cause)
+    }
+
+    /// Refuses to read compressed files as they are, for a command that does no other.
+    #[cfg(feature = "histogram")]
+    pub(crate) fn refuse_plain(&self, cause: &str) -> Result<()> {
+        refuse(self.flags.plain, "--plain", cause)
+    }
+
+    /// Refuses to look for changes, for a command in rounds: other points have other means, so nothing of the last run can
+    /// be used.
+    #[cfg(feature = "kmeans")]
+    pub(crate) fn refuse_changes(&self) -> Result<()> {
+        let cause =
+            "other points have other means, so no round of the last run can be used; leave it out";
+        refuse(self.flags.append_only, "--append-only", cause)?;
+        refuse(self.flags.trust_mtime, "--trust-mtime", cause)?;
+        refuse(self.flags.hash != HashFlag::Xxh3, "--hash", cause)?;
+        refuse(self.flags.incremental, "--incremental", cause)
+    }
+
+    /// Refuses direct reads, for a command that reads matrices.
+    #[cfg(any(feature = "kmeans", feature = "linalg"))]
+    pub(crate) fn refuse_direct(&self) -> Result<()> {
+        let is_direct = self.flags.reads == ReadsFlag::Direct;
+        refuse(is_direct, "--reads", "matrices are read through the page cache; leave it out")
     }
 
     /// Refuses nodes for a command that shows answers.
