@@ -1,5 +1,4 @@
-//! Flags of `tegula serve` and of its clients that no other test tries. That every flag is tried in some test is checked
-//! with those of all commands (`tests/program/every_flag_does_something.rs`).
+//! Flags of `tegula serve` and of its clients that no other test tries.
 
 use super::*;
 use std::process::Output;
