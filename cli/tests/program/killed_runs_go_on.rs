@@ -201,8 +201,16 @@ fn jobs_of_one_command_are_saved_one_by_one() {
         let said = String::from_utf8_lossy(&shown.stderr).into_owned();
         assert!(shown.stdout == line && said.starts_with("tegula: line.1: all of "), "{said}");
     }
-    let shown = tegula().args(["show", "--state", &state, "--job", "points"]).output().unwrap();
-    check_fault(&shown, 2, &["the answers of kmeans are not shown"]);
+    // Of one in rounds, the last round that is done; any other by its own name.
+    let shown = |job: &str| {
+        let shown = tegula().args(["show", "--state", &state, "--job", job]).output().unwrap();
+        (shown.stdout, String::from_utf8_lossy(&shown.stderr).into_owned())
+    };
+    let (last, said) = shown("points");
+    assert!(last == plain && said.contains(": all of "), "{said}");
+    let third = run(&[&kmeans[..], &["--rounds", "3"]].concat(), &[]).0;
+    let (round, said) = shown("points.3");
+    assert!(round == third && round != plain && said.ends_with("tegula: round 3\n"), "{said}");
 }
 
 /// Answers are shown as the command gave them, with every option that changes them.
@@ -216,6 +224,7 @@ fn what_is_shown_has_the_form_of_the_answer() {
     fs::write(path("heat"), "Hot;9.9\nCold;-9.9\n").unwrap();
     fs::write(path("picture"), b"P6\n2 1\n255\nabcdea").unwrap();
     fs::write(path("points"), "1 2\n3 5\n").unwrap();
+    fs::write(path("even"), "bacbdaab").unwrap();
     let json = r#"{"user":{"id":"ann"},"bytes":5,"message":"To be"}"#;
     fs::write(path("json"), json).unwrap();
     let keys = path("keys").display().to_string();
@@ -235,6 +244,10 @@ fn what_is_shown_has_the_form_of_the_answer() {
         (&["stations"], "heat"),
         (&["histogram", "--format=jsonl"], "picture"),
         (&["linreg"], "points"),
+        (&["kmeans", "-k1"], "points"),
+        (&["sort"], "text"),
+        (&["sort", "--key=1..4", "--reverse"], "text"),
+        (&["sort", "--records=fixed:2", "--key=1..2", "--unique"], "even"),
     ]
     .into_iter()
     .enumerate()
@@ -271,7 +284,6 @@ fn what_cannot_be_saved_is_said() {
     };
     #[cfg(feature = "linalg")]
     refused(&["pca"], 2, "has no partials to save");
-    refused(&["sort", "--records", "lines"], 2, "no partials");
     refused(&["wordcount", "--save-every", "often"], 2, "8tiles");
     refused(&["wordcount", "--job", "a/b"], 2, "job");
     let alone = tegula().args(["wordcount", "--job", "j"]).arg(&points).output().unwrap();
