@@ -156,14 +156,18 @@ def mixed(tegula: Path, root: Path, jobs: list[list[str]]) -> list[Figure]:
         after_another = at_once(tegula, jobs, 1)
         with serving(tegula, root) as server:
             began = time.perf_counter()
-            numbers = [server.submit(jobs[number % len(jobs)]) for number in range(MIXED)]
+            numbers = [
+                server.submit(jobs[number % len(jobs)]) for number in range(MIXED)
+            ]
             server.wait_all()
             served = time.perf_counter() - began
             for number, job in enumerate(numbers):
                 if server.answer(job) != answers[number % len(jobs)]:
                     raise Failed(f"job {job} has another answer than without a server")
         fixed = {parts: at_once(tegula, jobs, parts) for parts in (2, 4)}
-        rounds.append({"after_another_s": after_another, "served_s": served, "fixed_s": fixed})
+        rounds.append(
+            {"after_another_s": after_another, "served_s": served, "fixed_s": fixed}
+        )
     gain = median(one["after_another_s"] / one["served_s"] for one in rounds)
     beside = median(
         min(one["after_another_s"], *one["fixed_s"].values()) / one["served_s"]
