@@ -32,8 +32,6 @@ pub mod native;
 #[cfg(feature = "offload")]
 pub mod offload;
 mod runs;
-#[cfg(feature = "sort")]
-mod sort_records;
 #[cfg(feature = "stations")]
 pub mod stations;
 #[cfg(feature = "stringmatch")]
@@ -54,8 +52,6 @@ pub use index::{Index, Place};
 #[cfg(feature = "matrix")]
 pub use matrix::Matrix;
 pub use runs::{About, Runs};
-#[cfg(feature = "sort")]
-pub use sort_records::SortRecords;
 #[cfg(feature = "stations")]
 pub use stations::Stations;
 #[cfg(feature = "tera")]

@@ -216,12 +216,7 @@ impl Look {
             Most::All => None,
             Most::Pairs(pairs) => Some(pairs),
         };
-        let order = match (self.order, top) {
-            // All of it, as the command has it.
-            (None, None) => options.order,
-            (order, top) => order_of(order, top),
-        };
-        Options { top, order, ..options.clone() }
+        Options { top, order: order_of(self.order, top), ..options.clone() }
     }
 }
 

@@ -400,21 +400,27 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Returns whether the flags ask for what jobs alone have: partials that are saved or sent, and tiles.
-    #[cfg(feature = "sort")]
-    pub(crate) fn wants_a_job(&self) -> bool {
-        let flags = self.flags;
-        #[cfg(feature = "nodes")]
-        let has_nodes = flags.nodes.is_some();
-        #[cfg(not(feature = "nodes"))]
-        let has_nodes = false;
-        let has_tiles = flags.tile.0.is_some() || flags.pipeline == PipelineFlag::Off;
-        flags.state.is_some() || has_nodes || has_tiles || flags.groups != "auto"
-    }
-
     /// Sorts the input, and writes it where the flags say.
-    #[cfg(feature = "sort")]
     pub(crate) fn sort(&mut self, sort: &Sort, input: Input) -> Result<()> {
+        #[cfg(feature = "nodes")]
+        nodes::refuse(self.flags, true, "records are sorted by one machine")?;
+        let flags = self.flags;
+        refuse(
+            flags.tile.0.is_some(),
+            "--tile",
+            "a sort has no tiles; --split is what a worker reads",
+        )?;
+        refuse(
+            flags.pipeline == PipelineFlag::Off,
+            "--pipeline",
+            "a sort has no tiles that could wait",
+        )?;
+        refuse(flags.groups != "auto", "--groups", "all workers of a sort share one queue")?;
+        refuse(
+            flags.skip_bad,
+            "--skip-bad",
+            "every line is a record, and so are N bytes; none is bad",
+        )?;
         self.clear_terminal();
         let (engine, options) = (&self.engine, self.options());
         let to = self.flags.output.as_deref();

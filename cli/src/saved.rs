@@ -62,8 +62,6 @@ const PRESENT: &[(&str, Present)] = &[
     ("linreg", crate::linreg::show),
     #[cfg(feature = "logstats")]
     ("logstats", crate::logstats::show),
-    #[cfg(feature = "sort")]
-    ("sort", crate::sort::show),
     #[cfg(feature = "stations")]
     ("stations", crate::stations::show),
     #[cfg(feature = "stringmatch")]
@@ -75,7 +73,7 @@ const PRESENT: &[(&str, Present)] = &[
 ];
 
 /// Those whose answer is one document, which needs all pairs.
-const WHOLE: &[&str] = &["histogram", "kmeans", "linreg", "sort"];
+const WHOLE: &[&str] = &["histogram", "kmeans", "linreg"];
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let job = match &flags.job {

@@ -1,16 +1,12 @@
-//! `tegula sort`: its own flags, and the sort that they make. The engine's sort does it, or, where the flags ask for what
-//! jobs alone have, a job that collects records by their keys. Both write the same bytes.
+//! `tegula sort`: its own flags, and the sort that they make.
 
 use crate::flags::RunFlags;
 use crate::request::Request;
-use crate::run::{self, Run};
+use crate::run;
 use clap::Args;
-#[cfg(feature = "state")]
-use serde_json::Value;
 use std::ffi::OsString;
 use std::ops::Range;
-use tegula::{Input, Options, Records, Result, Sort};
-use tegula_apps::SortRecords;
+use tegula::{Records, Result, Sort};
 
 #[derive(Args)]
 pub(crate) struct Flags {
@@ -61,51 +57,10 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         sort.key = flags.key.clone();
     }
     (sort.reverse, sort.unique) = (flags.reverse, flags.unique);
-    let job = SortRecords::new(sort.clone())?;
-    run::command(&flags.run, request(&sort), |run| {
-        run.refuse_skip_bad("every line is a record, and so are N bytes; none is bad")?;
+    run::command(&flags.run, Request::of("sort"), |run| {
         let input = run.input(&flags.paths)?;
-        if run.wants_a_job() { answer(run, &job, input) } else { run.sort(&sort, input) }
+        run.sort(&sort, input)
     })
-}
-
-/// Returns a sort as data: the bytes of a record (0 for lines), its key if it is a part, and the order.
-fn request(sort: &Sort) -> Request {
-    let bytes = match sort.records {
-        Records::Lines => 0,
-        Records::Fixed(bytes) => bytes,
-    };
-    let request = Request::of("sort").with("record_bytes", bytes);
-    let request = request.with("reverse", sort.reverse).with("unique", sort.unique);
-    match &sort.key {
-        Some(key) => request.with("key", vec![key.start, key.end]),
-        None => request,
-    }
-}
-
-/// Writes the records that a state has so far, in order.
-#[cfg(feature = "state")]
-pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
-    let flag = |name| request.option(name, Value::as_bool);
-    let records = match request.option("record_bytes", Value::as_u64)? {
-        0 => Records::Lines,
-        bytes => Records::Fixed(bytes),
-    };
-    let range = |key: &Value| Some(key[0].as_u64()?..key[1].as_u64()?);
-    let key = if request.has("key") { Some(request.option("key", range)?) } else { None };
-    let sort = Sort { records, key, reverse: flag("reverse")?, unique: flag("unique")? };
-    let job = SortRecords::new(sort)?;
-    run::command(flags, request.clone(), |run| {
-        let input = run.input(&[])?;
-        answer(run, &job, input)
-    })
-}
-
-/// Sorts by a job, and writes its records.
-fn answer(run: &mut Run<'_>, job: &SortRecords, input: Input) -> Result<()> {
-    let options = Options { order: job.order(), ..run.options() };
-    let output = run.job(job, input, &options)?;
-    run.write(|sink| sink.pairs(&output, |key, records, text| job.write(key, records, text)))
 }
 
 fn kind(text: &str) -> Result<Kind, String> {

@@ -34,7 +34,6 @@ mod shows_are_written_while_a_job_runs;
 mod shows_come_as_often_as_asked;
 mod sizes_are_shown_by_topology;
 mod sizes_have_binary_units;
-mod sorts_by_a_job_give_the_same_bytes;
 mod timelines_are_written;
 mod urls_are_told_from_paths;
 mod watching_changes_nothing;

@@ -191,6 +191,7 @@ fn flags_that_do_not_go_together_are_named() {
     let run =
         |arguments: &[&str]| tegula().args(arguments).current_dir(folder.path()).output().unwrap();
     let nodes = ["--nodes", "local:2x1"];
+    check_fault(&run(&[&["sort", "text"][..], &nodes].concat()), 2, &["--nodes", "one machine"]);
     check_fault(
         &run(&[&["wordcount", "text", "--show", "every=1s"][..], &nodes].concat()),
         2,

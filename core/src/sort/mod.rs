@@ -81,10 +81,10 @@ pub(crate) fn run(
 ) -> Result<Stats> {
     let context = RunContext::open(core, options)?;
     if options.state.is_some() {
-        let cause = "this sort saves nothing; collect the records by key in a job, or run it without a state";
-        return Err(Error::Option { option: "state", cause: cause.to_owned() });
+        let cause = "a sort has no partials that could be saved; run it without one".into();
+        return Err(Error::Option { option: "state", cause });
     }
-    sort.check()?;
+    sort.cut().check()?;
     let form = &sort.form()?;
     let _counted = core.count(input.list_bytes(), FILE_LIST, Resources::least_bytes(core))?;
     let resources = Resources::of(core)?;

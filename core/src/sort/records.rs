@@ -44,15 +44,6 @@ impl Sort {
         Sort::fixed(100, 0..10)
     }
 
-    /// Checks that the key is inside of a record.
-    ///
-    /// # Errors
-    /// [`Error::Option`] if it is empty, or ends after a record of a fixed size; and those of the records' cut.
-    pub fn check(&self) -> Result<()> {
-        self.cut().check()?;
-        self.form().map(drop)
-    }
-
     /// Where the input may be cut.
     pub(super) fn cut(&self) -> Cut {
         match self.records {
