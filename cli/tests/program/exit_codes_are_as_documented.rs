@@ -43,8 +43,9 @@ fn two_for_what_could_never_work() {
     write(folder.path(), "input", "1 2\n3 5\n");
     let state = ["--state=state", "--job=a"];
     for command in &[
+        &["sort", "input"][..],
         #[cfg(feature = "linalg")]
-        &["pca", "input"][..],
+        &["pca", "input"],
         #[cfg(feature = "linalg")]
         &["matmul", "input", "input"],
     ] as &[&[&str]]
