@@ -98,10 +98,8 @@ pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
     let begun = notes.first().and_then(|note| kmeans::Begun::from_bytes(note));
     let begun = begun.ok_or_else(|| request.unread(NOTE))?;
     run::command(flags, request.clone(), |run| {
-        let (input, options) = (run.input(&[])?, run.options());
-        let output = run.job(&begun.job(), input, &options)?;
+        let groups = run.look(|engine, options| begun.saved(engine, options))?;
         exit::say(&format!("round {}", begun.round));
-        let groups = begun.groups(&output)?;
         run.write(|sink| sink.write(&text_of(&groups)))
     })
 }

@@ -289,6 +289,20 @@ impl<'a> Run<'a> {
         self.engine.job(job).options(options).run(input)
     }
 
+    /// Reads answers of a state by a function, which returns them with how far the state came and figures.
+    #[cfg(all(feature = "state", feature = "kmeans"))]
+    pub(crate) fn look<R>(
+        &mut self,
+        read: impl FnOnce(&Engine, &Options) -> Result<(R, StateReport, Stats)>,
+    ) -> Result<R> {
+        let options = self.options();
+        let options = self.flags.look.map_or_else(|| options.clone(), |look| look.of(&options));
+        let (answers, report, stats) = read(&self.engine, &options)?;
+        self.say_how_far(&report, Some(stats.keys));
+        self.stats.add(&stats);
+        Ok(answers)
+    }
+
     /// Says which part of the input the answers of a state cover.
     #[cfg(feature = "state")]
     pub(crate) fn say_how_far(&mut self, report: &StateReport, keys: Option<u64>) {

@@ -4,7 +4,8 @@
 use super::centres::Centres;
 use super::{Groups, Round};
 use crate::matrix::Element;
-use tegula::{Output, Result};
+use tegula::state::StateReport;
+use tegula::{Engine, Options, Output, Result, Stats};
 
 /// The means that a round compares points with.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,8 +45,23 @@ impl Begun {
         Some(Begun { round: u64::from_le_bytes(*round), element, means })
     }
 
+    /// Returns the groups of the points that a state of the round covers, how far it came, and figures of reading it. It
+    /// is compiled here, where the round is.
+    ///
+    /// # Errors
+    /// Those of [`JobRun::saved`](tegula::JobRun::saved).
+    pub fn saved(
+        &self,
+        engine: &Engine,
+        options: &Options,
+    ) -> Result<(Groups, StateReport, Stats)> {
+        let saved = engine.job(&self.job()).options(options).saved()?;
+        let groups = self.groups(&saved.output)?;
+        Ok((groups, saved.report, saved.output.stats().clone()))
+    }
+
     /// Returns the job of the round, for points on the cores.
-    pub fn job(&self) -> Round<'_> {
+    pub(super) fn job(&self) -> Round<'_> {
         let centres = Centres::of(&self.means);
         Round { means: &self.means, element: self.element, centres, on_devices: None }
     }
@@ -55,7 +71,7 @@ impl Begun {
     ///
     /// # Errors
     /// Those of reading the output.
-    pub fn groups(&self, output: &Output<Round<'_>>) -> Result<Groups> {
+    pub(super) fn groups(&self, output: &Output<Round<'_>>) -> Result<Groups> {
         let mut groups = Groups {
             means: self.means.clone(),
             counts: vec![0; self.means.len()],

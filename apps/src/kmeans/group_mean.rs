@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use tegula::{Binned, Combine, Count};
 
 /// The number of points of a group, and their mean in one column.
-pub struct GroupMean;
+pub(super) struct GroupMean;
 
 impl Combine for GroupMean {
     type Value = (u64, Binned);

@@ -122,7 +122,7 @@ impl Groups {
 }
 
 /// The job of one round: sums the points of each group, by group and column.
-pub struct Round<'p> {
+struct Round<'p> {
     /// The means that points are compared with.
     means: &'p [Vec<f64>],
     element: Element,
