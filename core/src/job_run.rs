@@ -159,8 +159,9 @@ impl<'r, J: Job> JobRun<'r, J> {
         let mut looks = 0;
         loop {
             looks += 1;
-            let partials = SavedPartials::look(state, &facts)?;
-            match (Compiled::get().saved)(core, ranking, &options, partials) {
+            let saved = SavedPartials::look(state, &facts)
+                .and_then(|partials| (Compiled::get().saved)(core, ranking, &options, partials));
+            match saved {
                 // The run has saved more, and removed the files of the earlier save.
                 Err(Error::Storage(StorageError::Missing { .. })) if looks < LOOKS_MOST => {}
                 saved => {
