@@ -8,8 +8,12 @@
 #error "k-means needs double precision, which this device does not have"
 #endif
 
-/* The most sums that a group of threads keeps in its own memory. */
+/* The most sums that a group of threads keeps in its own memory, in halves: a bin is added as its lower and upper
+   16 bits, to words of 32 bits, because additions of 64 bits to local memory are loops of comparisons on most
+   devices. After this number of points of a group, which are as many additions to a sum at most, the halves go to
+   the partial before they overflow. */
 #define LOCAL_SUMS 2048
+#define POINTS_HELD 32767
 /* The most numbers of a point that a thread keeps. */
 #define HELD_COLUMNS 32
 
@@ -27,20 +31,36 @@ FUNCTION u64 number(GLOBAL const u8 *unit, u64 place) {
 #endif
 }
 
-#define ADD(place, value) \
-  if (is_local) LOCAL_ADD64(&sums[place], (u64)(value)); \
-  else GLOBAL_ADD64(&partial[place], (u64)(value))
+/* Adds a group's sums to the partial, and makes them 0. */
+FUNCTION void flush(TO_LOCAL u32 *lower, TO_LOCAL u32 *upper, u64 words, GLOBAL u64 *partial) {
+  for (u64 i = LID; i < words; i += LSIZE) {
+    i64 sum = (i64)(i32)lower[i] + (i64)(i32)upper[i] * 65536;
+    if (sum) GLOBAL_ADD64(&partial[i], (u64)sum);
+    lower[i] = upper[i] = 0;
+  }
+}
 
 KERNEL void kmeans(OFFLOAD) {
-  LOCAL u64 sums[LOCAL_SUMS];
+  LOCAL u32 lower[LOCAL_SUMS], upper[LOCAL_SUMS];
   u64 means = arg0, bins = arg1, first = arg2;
   u64 words = means * (1 + COLUMNS * bins);
   int is_local = words <= LOCAL_SUMS;
   GLOBAL u64 *tops = partial + words;
   if (is_local)
-    for (u64 i = LID; i < words; i += LSIZE) sums[i] = 0;
+    for (u64 i = LID; i < words; i += LSIZE) lower[i] = upper[i] = 0;
   BARRIER;
-  for (u64 row = GID; row < bytes / (COLUMNS * WIDTH); row += GSIZE) {
+  u64 rows = bytes / (COLUMNS * WIDTH), held = 0;
+  /* All threads of a group go round equally often. */
+  for (u64 from = GID - LID; from < rows; from += GSIZE) {
+    held += LSIZE;
+    if (is_local && held > POINTS_HELD) {
+      BARRIER;
+      flush(lower, upper, words, partial);
+      BARRIER;
+      held = LSIZE;
+    }
+    u64 row = from + LID;
+    if (row >= rows) continue;
 #if COLUMNS <= HELD_COLUMNS
     f64 point[COLUMNS];
     for (u32 c = 0; c < COLUMNS; c++) point[c] = F64_OF_BITS(number(UNIT, row * COLUMNS + c));
@@ -61,7 +81,8 @@ KERNEL void kmeans(OFFLOAD) {
         nearest = m;
       }
     }
-    ADD(nearest, 1);
+    if (is_local) LOCAL_ADD32(&lower[nearest], 1u);
+    else GLOBAL_ADD64(&partial[nearest], (u64)1);
     for (u32 c = 0; c < COLUMNS; c++) {
       u64 bits = BITS_OF_F64(POINT(c)), sum = nearest * COLUMNS + c;
       u32 field = (u32)(bits >> 52) & 0x7ff;
@@ -79,14 +100,18 @@ KERNEL void kmeans(OFFLOAD) {
       u64 place = means + sum * bins + lowest / 32 - first;
       for (u32 i = 0; i < 3; i++, place++) {
         u64 part = i == 0 ? low & 0xffffffffu : i == 1 ? low >> 32 : high;
-        if (part) {
-          ADD(place, bits >> 63 ? (u64)0 - part : part);
+        if (part == 0) continue;
+        u64 is_negative = bits >> 63;
+        if (is_local) {
+          u32 low_half = part & 0xffff, high_half = part >> 16;
+          if (low_half) LOCAL_ADD32(&lower[place], is_negative ? 0u - low_half : low_half);
+          if (high_half) LOCAL_ADD32(&upper[place], is_negative ? 0u - high_half : high_half);
+        } else {
+          GLOBAL_ADD64(&partial[place], is_negative ? (u64)0 - part : part);
         }
       }
     }
   }
   BARRIER;
-  if (is_local)
-    for (u64 i = LID; i < words; i += LSIZE)
-      if (sums[i]) GLOBAL_ADD64(&partial[i], sums[i]);
+  if (is_local) flush(lower, upper, words, partial);
 }
