@@ -4,7 +4,8 @@
 //!
 //! # Number of threads
 //! One thread, or more if that increases the total rate of cores and device (`feeders.rs`). Each thread
-//! fills a part of a unit, so the size of a unit is proportional to their number.
+//! fills a part of a unit, so the size of a unit is proportional to their number. Once the size is known, the
+//! search begins with as many threads as keep the device busy, if each of them brings more than a core maps.
 //!
 //! # Size of units
 //! A [`Ramp`] finds the size of a unit from the time between units that come back while the device has more
@@ -23,6 +24,10 @@ const TAIL_BYTES_LEAST: u64 = 256 << 10;
 /// After this number of consecutive units for which the device was idle, it does not wait because of their
 /// size.
 const STARVED: u32 = 8;
+/// A thread must bring this many times what a core maps, so that the search begins with several.
+const WORTH_A_CORE: f64 = 1.2;
+/// Of a thread that seems to be needed; the search finds out.
+const NOISE: f64 = 0.25;
 /// The least room of each of several threads beside its splits.
 const PART_MARGIN_BYTES: u64 = 16 << 10;
 
@@ -44,6 +49,13 @@ pub(super) struct Tuning {
     last: Option<Duration>,
     /// The time of one unit alone.
     latency: Duration,
+    /// The longer of copy and kernel, for the last unit and for each of its splits: the device does not take
+    /// them faster, whoever fills its slots.
+    stage: Duration,
+    split_stage_s: f64,
+    /// When the last unit came back, and the time since the one before, for each of its splits.
+    at: Duration,
+    split_s: f64,
     trial: Trial,
     /// Splits and units that the device has done, counted or not.
     splits_done: u64,
@@ -80,6 +92,10 @@ impl Tuning {
             starved: 0,
             last: None,
             latency: Duration::ZERO,
+            stage: Duration::ZERO,
+            split_stage_s: 0.0,
+            at: Duration::ZERO,
+            split_s: f64::INFINITY,
             trial: Trial::ToCome,
             splits_done: 0,
             units_done: 0,
@@ -136,8 +152,7 @@ impl Tuning {
         in_flight: usize,
         work: &mut dyn Work,
     ) -> Verdict {
-        let is_steady = self.ramp.is_settled() || self.starved >= STARVED;
-        if !is_steady {
+        if !self.is_steady() {
             return self.goes_on();
         }
         let outlook = work.outlook();
@@ -156,6 +171,11 @@ impl Tuning {
         });
         self.is_resting = verdict == Verdict::Rest;
         verdict
+    }
+
+    /// Returns whether the size of units is known, or does not matter because the device waits for them.
+    fn is_steady(&self) -> bool {
+        self.ramp.is_settled() || self.starved >= STARVED
     }
 
     /// Updates the number of threads. Returns whether numbers are being compared.
@@ -188,18 +208,38 @@ impl Tuning {
 
     /// Applies the number of threads that is to be tried, and returns it.
     pub(super) fn feed(&mut self, work: &mut dyn Work) -> usize {
-        let (first, most) = (self.feeders_first, work.feeders_most());
-        let feeders = self.feeders.get_or_insert_with(|| Feeders::new(first, most));
-        feeders.limit(most);
-        let feeders = feeders.now();
+        let most = work.feeders_most();
+        if self.feeders.is_none() && self.is_steady() {
+            self.feeders = Some(Feeders::new(self.first_feeders(work, most), most));
+        }
+        let feeders = match &mut self.feeders {
+            Some(feeders) => {
+                feeders.limit(most);
+                feeders.now()
+            }
+            None => self.feeders_first.clamp(1, most.max(1)),
+        };
         self.feed_by(feeders, work);
         feeders
+    }
+
+    /// Returns the number of threads with which the search begins.
+    fn first_feeders(&self, work: &mut dyn Work, most: usize) -> usize {
+        let first = self.feeders_first.max(1);
+        let brings = 1.0 / self.split_s / first as f64;
+        let of_a_core = work.outlook().others_splits_s / most.max(1) as f64;
+        if first > 1 || brings <= WORTH_A_CORE * of_a_core {
+            return first;
+        }
+        // The device takes as many splits per second as this number of threads brings, less what may be noise.
+        let taken = 1.0 / self.split_stage_s / brings;
+        (taken - NOISE).ceil().clamp(1.0, most as f64) as usize
     }
 
     /// Returns the best number of splits for one thread times the number of threads, if that leaves room
     /// for the records at the borders of their parts.
     pub(super) fn unit_splits(&self) -> u64 {
-        let feeders = self.feeders.as_ref().map_or(1, |feeders| feeders.now() as u64);
+        let feeders = self.feeders.as_ref().map_or(self.feeders_now, Feeders::now).max(1) as u64;
         let beside = self.slot_bytes - self.splits_most * self.split_bytes;
         let short = (feeders * PART_MARGIN_BYTES).saturating_sub(beside).div_ceil(self.split_bytes);
         let short = if feeders > 1 { short } else { 0 };
@@ -229,12 +269,17 @@ impl Tuning {
     /// Records that a unit came back, with any result.
     pub(super) fn took(&mut self, done: &Done) {
         self.latency = done.copy + done.kernel;
+        self.stage = done.copy.max(done.kernel);
     }
 
     /// Records that a unit of `splits` splits was done at time `at`.
     pub(super) fn done(&mut self, splits: u64, filled: Filled, at: Duration) {
         self.splits_done += splits;
         self.units_done += 1;
+        let for_each = |time: Duration| time.as_secs_f64() / splits.max(1) as f64;
+        self.split_stage_s = for_each(self.stage);
+        self.split_s = for_each(at.saturating_sub(self.at)).max(self.split_stage_s);
+        self.at = at;
         if let Some(before) = self.last
             && filled.follows
         {
