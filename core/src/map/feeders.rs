@@ -1,5 +1,5 @@
-//! The threads that fill a device's slots. Each reads a part of a unit's splits, a mebibyte at a time, and
-//! copies their records into its own part of the slot; one is the device's thread, the others help it from unit to unit.
+//! The threads that fill a device's slots. Each reads the records of a part of a unit's splits into its own part of
+//! the slot; one is the device's thread, the others help it from unit to unit.
 //! Takes splits and a slot; hands on where in it records lie. Records belong to the split in which they begin, so
 //! each is in one part.
 
@@ -15,8 +15,8 @@ use crate::timeline;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Read at a time on the way to a slot.
-const READ_BYTES: u64 = 1 << 20;
+/// Read at a time around the borders of a part.
+const READ_BYTES: u64 = 64 << 10;
 /// Alignment of parts, which is that of pieces.
 const ALIGNMENT: usize = Piece::ALIGNMENT;
 
@@ -208,25 +208,24 @@ impl Supply<'_> {
         let _reading = timeline::begin(timeline::Kind::Read);
         let Supply { ranged, cut } = self;
         let (mut pieces, mut rest, mut used) = (Vec::<Lying>::new(), splits.clone(), 0_usize);
-        let at_a_time = (READ_BYTES / ranged.layout.split_bytes()).max(1);
         while rest.start < rest.end {
-            let part = part_of(ranged, &rest, at_a_time);
+            let part = part_of(ranged, &rest, u64::MAX - rest.start);
             rest.start = part.end;
-            reader.read_splits(ranged, part, cut)?;
-            let read = &reader.read;
-            for records in &read.pieces {
-                let bytes = &read.buffer.bytes()[records.records.clone()];
-                let (file, offset) = (records.file, records.offset);
+            for extent in ranged.layout.extents(part) {
+                let Some(records) = reader.records_of(ranged, &extent, cut)? else { continue };
+                let (file, offset, bytes) =
+                    (extent.file, records.start, records.end - records.start);
                 let follows = |last: &&mut Lying| {
                     (last.file, last.offset + last.place.len() as u64) == (file, offset)
                 };
                 let last = pieces.last_mut().filter(follows);
                 let start = if last.is_some() { used } else { used.next_multiple_of(ALIGNMENT) };
-                let Some(place) = slot.get_mut(start..start + bytes.len()) else {
+                let end = usize::try_from(bytes).ok().and_then(|bytes| start.checked_add(bytes));
+                let Some(place) = end.and_then(|end| slot.get_mut(start..end)) else {
                     return Ok(Filled::NoRoom { file, offset });
                 };
-                place.copy_from_slice(bytes);
-                used = start + bytes.len();
+                used = start + place.len();
+                reader.read_into(ranged, file, offset, place)?;
                 match last {
                     Some(last) => last.place.end = base + used,
                     None => {

@@ -1,5 +1,6 @@
 //! A reader: reads a split, extent by extent, into its buffer and settles where each extent's records
-//! really begin and end. A record belongs to the extent in which it begins.
+//! really begin and end. A record belongs to the extent in which it begins. For whoever has memory of his own, it
+//! finds that place first, by reading around the borders, and reads the records where they are wanted.
 //!
 //! Each extent looks for its first border in itself only; an extent without one belongs to a record
 //! that began earlier and is skipped. So a record of any length is read by one worker, and the
@@ -19,6 +20,9 @@ use std::sync::Arc;
 /// Bytes read first beyond an extent's nominal end, to find its last record's end: more than most words and
 /// lines, less than a page.
 const LOOKAHEAD_BYTES: u64 = 1024;
+
+/// Read at a time past the page cache on the way to memory of the caller.
+const DIRECT_BYTES: usize = 1 << 20;
 
 pub const PAGE_BYTES: u64 = 4096;
 /// A line of the cache: it is enough of a distance.
@@ -220,6 +224,78 @@ impl Reader {
     pub fn read_extent(&mut self, ranged: &Ranged, extent: &Extent, cut: &Cut) -> Result<()> {
         self.read.clear();
         self.read.add_extent(ranged, extent, cut, &mut self.open)
+    }
+
+    /// Returns where in its file the records lie that begin in an extent, `None` if there are none. Reads only
+    /// around the borders of the extent, and as far as its first and its last record reach.
+    pub fn records_of(
+        &mut self,
+        ranged: &Ranged,
+        extent: &Extent,
+        cut: &Cut,
+    ) -> Result<Option<Range<u64>>> {
+        let (file, Range { start, end }) = (extent.file, extent.bytes.clone());
+        if let Cut::Fixed(record) = *cut {
+            let records = start.next_multiple_of(record)..end.next_multiple_of(record);
+            return Ok((!records.is_empty()).then_some(records));
+        }
+        let length = ranged.material.bytes(file);
+        let first = if start > 0 { self.border(ranged, file, start..end, cut)? } else { Some(0) };
+        let Some(first) = first else { return Ok(None) };
+        let last = if end < length { self.border(ranged, file, end..length, cut)? } else { None };
+        Ok(Some(first..last.unwrap_or(length)))
+    }
+
+    /// Returns the first border of records at one of these places of a file, all after its begin.
+    fn border(
+        &mut self,
+        ranged: &Ranged,
+        file: usize,
+        places: Range<u64>,
+        cut: &Cut,
+    ) -> Result<Option<u64>> {
+        let (read, open) = (&mut self.read, &mut self.open);
+        let length = ranged.material.bytes(file);
+        let base = places.start.saturating_sub(cut.bytes_before() as u64);
+        let (mut have, mut looked) = (0, (places.start - base) as usize);
+        let mut ahead = length.min(places.start + LOOKAHEAD_BYTES);
+        read.clear();
+        loop {
+            have = read.fill(ranged, file, base, (have, ahead), open)?;
+            let is_all = base + have as u64 == length;
+            let seen = have - if is_all { 0 } else { cut.bytes_behind() };
+            let to = seen.min((places.end - base) as usize);
+            if let Some(border) = cut.find_border(read.behind(have), looked, to) {
+                return Ok(Some(base + border as u64));
+            }
+            if to < seen || is_all {
+                return Ok(None);
+            }
+            looked = looked.max(to);
+            ahead = length.min(base + 2 * have as u64);
+        }
+    }
+
+    /// Reads bytes of a file into memory of the caller.
+    pub fn read_into(
+        &mut self,
+        ranged: &Ranged,
+        file: usize,
+        offset: u64,
+        into: &mut [u8],
+    ) -> Result<()> {
+        if !ranged.direct.wanted {
+            return Ok(self.open.file.read(ranged.number, &ranged.material, file, offset, into)?);
+        }
+        // What is read past the page cache needs a buffer that begins with a disk block.
+        for (number, part) in into.chunks_mut(DIRECT_BYTES).enumerate() {
+            let base = offset + (number * DIRECT_BYTES) as u64;
+            self.read.clear();
+            let to = base + part.len() as u64;
+            let have = self.read.fill(ranged, file, base, (0, to), &mut self.open)?;
+            part.copy_from_slice(self.read.behind(have));
+        }
+        Ok(())
     }
 }
 

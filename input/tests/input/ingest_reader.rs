@@ -14,17 +14,27 @@ fn pieces(text: &[u8], cut: &Cut, tile: u64, split: u64, together: u64) -> Vec<V
     let whole = matches!(cut, Cut::Whole);
     let layout = Layout::new([text.len() as u64].into_iter(), tile, split.min(tile), whole);
     let ranged = Ranged { number: 0, material, layout, direct: DirectReads::default() };
-    let mut reader = Reader::new(&BlockPool::new(Budget::new(None)), split).unwrap();
+    let reader = || Reader::new(&BlockPool::new(Budget::new(None)), split).unwrap();
+    let (mut reader, mut other) = (reader(), reader());
     let mut pieces = Vec::new();
     let placement = Placement::flat(1);
     let hand_out = HandOut::new(ranged.layout.tile_ends(), &placement);
     while let Some(splits) = hand_out.take(0, together) {
-        reader.read_splits(&ranged, splits, cut).unwrap();
+        reader.read_splits(&ranged, splits.clone(), cut).unwrap();
+        // The other way to read them.
+        let (mut found, first) = (Vec::new(), pieces.len());
+        for extent in ranged.layout.extents(splits) {
+            let Some(records) = other.records_of(&ranged, &extent, cut).unwrap() else { continue };
+            let mut piece = vec![0; (records.end - records.start) as usize];
+            other.read_into(&ranged, extent.file, records.start, &mut piece).unwrap();
+            found.push(piece);
+        }
         for Piece { records, offset, .. } in &reader.read.pieces {
             let piece = reader.read.buffer.bytes()[records.clone()].to_vec();
             assert_eq!(piece, text[*offset as usize..][..piece.len()]);
             pieces.push(piece);
         }
+        assert_eq!(&pieces[first..], found);
     }
     pieces
 }
