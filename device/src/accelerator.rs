@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// A device for runs (`Options::devices`). It keeps compiled kernels and the
 /// sizes that were found.
@@ -34,12 +35,15 @@ struct Known {
     unit_bytes: Option<u64>,
     /// The best number of threads that fill slots so far.
     feeders: Option<usize>,
+    /// How long it took to take memory, the last time.
+    opened: Option<Duration>,
 }
 
 impl std::fmt::Debug for Known {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut known = f.debug_struct("Known");
         known.field("unit_bytes", &self.unit_bytes).field("feeders", &self.feeders);
+        known.field("opened", &self.opened);
         known.finish_non_exhaustive()
     }
 }
@@ -108,6 +112,17 @@ impl Accelerator {
         DeviceFigures { name: name.clone(), backend, ..DeviceFigures::default() }
     }
 
+    /// Returns about how long [`start`](Accelerator::start) will take; zero if the device is open at once, or
+    /// nothing can be said.
+    pub fn opening(&self, offload: &Offload) -> Duration {
+        if self.device.opening().is_zero() {
+            return Duration::ZERO;
+        }
+        let known = self.known.lock();
+        let opened = known.get(&offload.kernel.told()).and_then(|known| known.opened);
+        opened.unwrap_or_else(|| self.device.opening())
+    }
+
     /// Prepares the device for a job with an input of `input_bytes`, cut into splits of `split_bytes`.
     /// Slots take at most `host_bytes`.
     ///
@@ -164,13 +179,19 @@ impl Accelerator {
                 room.with_residents(if caps.is_processor { budget } else { share })
             }
         };
-        let Known { program, unit_bytes, feeders } = self.known_of(&offload.kernel)?;
+        let Known { program, unit_bytes, feeders, .. } = self.known_of(&offload.kernel)?;
         let kernel = offload.kernel.told();
         let residence = offload.residence.as_ref();
         let parked = residence.and_then(|from| from.take_out(self.number, &kernel, &room));
         let (mut session, units) = match parked {
             Some(Parked { session, units, .. }) => (session, units),
-            None => (program.open(&room)?, Vec::new()),
+            None => {
+                let began = Instant::now();
+                let session = program.open(&room)?;
+                let known = &mut *self.known.lock();
+                known.entry(kernel).and_modify(|known| known.opened = Some(began.elapsed()));
+                (session, Vec::new())
+            }
         };
         if !offload.broadcast.is_empty() {
             session.broadcast(&offload.broadcast)?;
@@ -219,7 +240,7 @@ impl Accelerator {
         // Not under the lock, because a compiler takes seconds.
         let program = Arc::from(self.device.compile(kernel)?);
         let unit_bytes = self.sizes.as_ref().and_then(|sizes| sizes.find(self.caps(), kernel));
-        let known = Known { program, unit_bytes, feeders: None };
+        let known = Known { program, unit_bytes, feeders: None, opened: None };
         Ok(self.known.lock().entry(name).or_insert(known).clone())
     }
 }

@@ -39,6 +39,8 @@ pub struct Model {
     pub seed: u64,
     /// Which clock it keeps.
     pub clock: Clock,
+    /// What it says about the time to open it. It takes none.
+    pub opening: Duration,
     /// The planned faults.
     pub faults: Vec<Fault>,
 }
@@ -98,6 +100,7 @@ impl Default for Model {
             noise: 0.0,
             seed: 1,
             clock: Clock::Own,
+            opening: Duration::ZERO,
             faults: Vec::new(),
         }
     }
@@ -141,6 +144,10 @@ impl Device for Emulated {
             DeviceError::Unfit { device: self.caps.name.clone(), cause }
         })?;
         Ok(Box::new(EmulatedProgram { model: Arc::clone(&self.model), kernel }))
+    }
+
+    fn opening(&self) -> Duration {
+        self.model.opening
     }
 }
 

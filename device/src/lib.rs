@@ -68,7 +68,7 @@ pub use residence::Residence;
 pub use room::Room;
 pub use work::{Outlook, Read, Work};
 
-pub use tegula_machine::{error, sizing, storage, sync, timeline};
+pub use tegula_machine::{error, memory, sizing, storage, sync, timeline};
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -105,6 +105,12 @@ pub trait Device: Debug + Send + Sync {
     /// Returns [`DeviceError::Compile`] with the compiler's message, or [`DeviceError::Unfit`] if the
     /// device cannot run the kernel.
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn Program>, DeviceError>;
+
+    /// Returns about how long it takes until a new kernel runs: to compile it, and to take memory. A job that the
+    /// cores end sooner does without the device.
+    fn opening(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// A compiled kernel on its device.

@@ -8,8 +8,8 @@
      partial    words to add to, zeros at first; launches follow each other, and each finds the sums of those before
      partial_words  the number of these words
    Functions beside the kernel are FUNCTION type name(...).
-   Threads are GID of GSIZE in all, LID of LSIZE in a group, which shares LOCAL memory. Every order of threads
-   must give the same words: add integers, never floats. f64 exists if F64_OF_BITS is defined; sums,
+   Threads are GID of GSIZE in all, LID of LSIZE in a group, which shares LOCAL memory; a pointer to it is
+   TO_LOCAL. Every order of threads must give the same words: add integers, never floats. f64 exists if F64_OF_BITS is defined; sums,
    differences and products of f64 and f32 are rounded one by one. */
 #ifdef __OPENCL_VERSION__
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
@@ -20,7 +20,7 @@ typedef double f64;
 #define F64_OF_BITS(bits) as_double(bits)
 #define BITS_OF_F64(value) as_ulong(value)
 #endif
-typedef uchar u8; typedef uint u32; typedef ulong u64; typedef char i8; typedef int i32; typedef long i64;
+typedef uchar u8; typedef ushort u16; typedef uint u32; typedef ulong u64; typedef char i8; typedef int i32; typedef long i64;
 typedef uint4 u32x4; typedef float f32;
 #define BITS_OF_F32(value) as_uint(value)
 #define F32_OF_BITS(bits) as_float((u32)(bits))
@@ -28,6 +28,7 @@ typedef uint4 u32x4; typedef float f32;
 #define FUNCTION static inline
 #define GLOBAL __global
 #define LOCAL __local
+#define TO_LOCAL __local
 #define GID ((u64)get_global_id(0))
 #define GSIZE ((u64)get_global_size(0))
 #define LID ((u32)get_local_id(0))
@@ -35,10 +36,11 @@ typedef uint4 u32x4; typedef float f32;
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
 #define LOCAL_ADD32(place, value) atomic_add((place), (value))
 #define LOCAL_ADD64(place, value) atom_add((place), (value))
+#define LOCAL_SWAP64(place, known, value) atom_cmpxchg((place), (known), (value))
 #define GLOBAL_ADD64(place, value) atom_add((place), (value))
 #define GLOBAL_SWAP64(place, known, value) atom_cmpxchg((place), (known), (value))
 #else
-typedef unsigned char u8; typedef unsigned int u32; typedef unsigned long long u64;
+typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32; typedef unsigned long long u64;
 typedef signed char i8; typedef int i32; typedef long long i64;
 typedef uint4 u32x4; typedef float f32; typedef double f64;
 #define BITS_OF_F32(value) ((u32)__float_as_int(value))
@@ -49,6 +51,7 @@ typedef uint4 u32x4; typedef float f32; typedef double f64;
 #define FUNCTION static __device__ inline
 #define GLOBAL
 #define LOCAL __shared__
+#define TO_LOCAL
 #define GID ((u64)blockIdx.x * blockDim.x + threadIdx.x)
 #define GSIZE ((u64)gridDim.x * blockDim.x)
 #define LID (threadIdx.x)
@@ -56,6 +59,7 @@ typedef uint4 u32x4; typedef float f32; typedef double f64;
 #define BARRIER __syncthreads()
 #define LOCAL_ADD32(place, value) atomicAdd((place), (value))
 #define LOCAL_ADD64(place, value) atomicAdd((place), (value))
+#define LOCAL_SWAP64(place, known, value) atomicCAS((place), (known), (value))
 #define GLOBAL_ADD64(place, value) atomicAdd((place), (value))
 #define GLOBAL_SWAP64(place, known, value) atomicCAS((place), (known), (value))
 #endif

@@ -3,8 +3,10 @@
 use super::{Accelerator, DeviceError, Kernel, Launch, Room, Shape};
 #[cfg(feature = "emulated")]
 use super::{Clock, Emulated, Model};
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 /// The devices that were found.
@@ -17,18 +19,35 @@ pub struct Present {
 }
 
 impl Present {
-    /// Searches for devices. Opens the loaders of the back-ends, which may take some tenths of a second.
+    /// Searches for devices. Opens the loaders of the back-ends at once, which may take some tenths of a second.
     pub fn look() -> Present {
-        let present = Present::default();
+        let (cuda, opencl) = thread::scope(|scope| {
+            let cuda = scope.spawn(Present::of_cuda);
+            let opencl = Present::of_opencl();
+            (cuda.join().unwrap_or_else(|panic| resume_unwind(panic)), opencl)
+        });
         // First, because the maker's own driver is better where both know a device.
-        #[cfg(feature = "cuda")]
-        let present = present.with(super::Cuda::list());
-        #[cfg(feature = "opencl")]
-        let present = present.with(super::OpenCl::list());
+        let present = cuda.and(opencl);
         #[cfg(feature = "emulated")]
-        let present = present
-            .with(Ok(vec![Ok(Emulated::new(Model { clock: Clock::Wall, ..Model::default() }))]));
+        let present = {
+            let device = Emulated::new(Model { clock: Clock::Wall, ..Model::default() });
+            present.and(Present::of(Ok(vec![Ok(device)])))
+        };
         present
+    }
+
+    fn of_cuda() -> Present {
+        #[cfg(feature = "cuda")]
+        return Present::of(super::Cuda::list());
+        #[cfg(not(feature = "cuda"))]
+        Present::default()
+    }
+
+    fn of_opencl() -> Present {
+        #[cfg(feature = "opencl")]
+        return Present::of(super::OpenCl::list());
+        #[cfg(not(feature = "opencl"))]
+        Present::default()
     }
 
     /// Chooses devices by names, each once: `auto`, every device that is not the processor itself, if there is any;
@@ -73,20 +92,28 @@ impl Present {
         Ok(wanted.map(|(device, _)| Arc::new(remembering(device))).collect())
     }
 
-    /// Adds the devices of a back-end, except those whose names another back-end has found.
-    fn with<D: super::Device + 'static>(
-        mut self,
+    /// Returns the devices of a back-end.
+    #[cfg(any(feature = "emulated", feature = "opencl", feature = "cuda"))]
+    fn of<D: super::Device + 'static>(
         found: Result<Vec<Result<D, DeviceError>>, DeviceError>,
     ) -> Present {
-        let known: Vec<String> =
-            self.devices.iter().map(|device| device.caps().name.clone()).collect();
+        let mut present = Present::default();
         for device in found.unwrap_or_else(|why| vec![Err(why)]) {
             match device {
-                Ok(device) if known.contains(&device.caps().name) => {}
-                Ok(device) => self.devices.push(Accelerator::new(device)),
-                Err(why) => self.unusable.push(why),
+                Ok(device) => present.devices.push(Accelerator::new(device)),
+                Err(why) => present.unusable.push(why),
             }
         }
+        present
+    }
+
+    /// Adds the devices of another back-end, except those whose names are there.
+    fn and(mut self, other: Present) -> Present {
+        let known: Vec<String> =
+            self.devices.iter().map(|device| device.caps().name.clone()).collect();
+        let is_new = |device: &Accelerator| !known.contains(&device.caps().name);
+        self.devices.extend(other.devices.into_iter().filter(is_new));
+        self.unusable.extend(other.unusable);
         self
     }
 }

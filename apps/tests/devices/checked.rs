@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use tegula::device::{Caps, Cuda, Device, DeviceError, Emulated, Kernel, Model, Program};
 
 /// The least architecture whose GPUs the newest compiler still knows.
-const ARCHITECTURE: &str = "compute_75";
+const ARCHITECTURE: &str = "sm_75";
 
 #[derive(Debug)]
 pub(crate) struct Checked {

@@ -13,6 +13,7 @@ mod own_kernels_are_done_by_devices_alone;
 mod own_tables_and_floats;
 mod points_stay_on_devices;
 mod several_threads_fill_slots;
+mod slow_devices_are_left_out_of_short_jobs;
 #[cfg(feature = "offload")]
 mod specs_are_read_as_meant;
 mod timelines_show_devices;

@@ -26,10 +26,18 @@ use crate::timeline;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Before this, nobody knows how fast the workers are.
 const SECONDS_KNOWN: f64 = 0.002;
+/// Until that is known, a device that takes time to open looks again after this time.
+const GLANCE: Duration = Duration::from_millis(1);
+/// Seconds until an open device has found the size of its units and the number of its threads.
+const FINDING_S: f64 = 0.03;
+/// A device is opened if the workers would take this many times as long as both together for the rest: if it is as
+/// fast as all of them, a third of that time is won.
+const WORTH_OPENING: f64 = 4.0;
 /// A device fetches its partial after this number of units for each save of a worker.
 const UNITS_PER_SAVE: u64 = 4;
 /// More pieces are more launches than a unit is worth.
@@ -223,6 +231,9 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         if self.feed.hand_out().splits() + self.held == 0 {
             return Ok(());
         }
+        if !self.is_worth_opening(device.opening(offload), offload) {
+            return Ok(());
+        }
         let blocks = stage.chunks.blocks();
         let host_bytes = blocks.budget().limit() / part::SLOTS;
         let (split_bytes, bytes) = (layout.split_bytes(), layout.bytes());
@@ -262,6 +273,43 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         let refused = feeders.refused().map(str::to_owned);
         self.keep(number, driver, refused, device, offload);
         Ok(())
+    }
+
+    /// Returns whether enough of the job is left for a device that is to be opened. Waits until the rate of the
+    /// workers is known. A device that keeps its input for later rounds is opened for these.
+    fn is_worth_opening(&self, opening: Duration, offload: &Offload) -> bool {
+        if opening.is_zero() || self.alone.is_some() || offload.residence.is_some() {
+            return true;
+        }
+        while !self.stage.failure.stops() {
+            let Outlook { splits_left, others_splits_s, .. } = self.outlook(0);
+            if splits_left == 0 {
+                break;
+            }
+            if others_splits_s > 0.0 {
+                let seconds_left = splits_left as f64 / others_splits_s;
+                return seconds_left > WORTH_OPENING * (opening.as_secs_f64() + FINDING_S);
+            }
+            thread::sleep(GLANCE);
+        }
+        false
+    }
+
+    /// Returns what is left to do for a device that took `taken` splits, and the rate of the others.
+    fn outlook(&self, taken: u64) -> Outlook {
+        let hand_out = self.feed.hand_out();
+        let queues: u64 = {
+            let state = self.state.lock();
+            let held = state.held.iter().flatten();
+            held.map(|splits| splits.end - splits.start).sum()
+        };
+        let splits_left = hand_out.left() + queues;
+        let all = hand_out.splits() + self.held;
+        let others = all.saturating_sub(splits_left + taken);
+        let seconds = self.began.elapsed().as_secs_f64();
+        let others_splits_s = if seconds < SECONDS_KNOWN { 0.0 } else { others as f64 / seconds };
+        let others_at_a_time = self.units.now() * self.mapping() as u64;
+        Outlook { splits_left, others_splits: others, others_at_a_time, others_splits_s }
     }
 
     /// Returns whether a device that does the job with others gets more work from these, after it had nothing
@@ -420,19 +468,7 @@ impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
     }
 
     fn outlook(&mut self) -> Outlook {
-        let hand_out = self.crew.feed.hand_out();
-        let queues: u64 = {
-            let state = self.crew.state.lock();
-            let held = state.held.iter().flatten();
-            held.map(|splits| splits.end - splits.start).sum()
-        };
-        let splits_left = hand_out.left() + queues;
-        let all = hand_out.splits() + self.crew.held;
-        let others = all.saturating_sub(splits_left + *self.taken);
-        let seconds = self.crew.began.elapsed().as_secs_f64();
-        let others_splits_s = if seconds < SECONDS_KNOWN { 0.0 } else { others as f64 / seconds };
-        let others_at_a_time = self.crew.units.now() * self.crew.mapping() as u64;
-        Outlook { splits_left, others_splits: others, others_at_a_time, others_splits_s }
+        self.crew.outlook(*self.taken)
     }
 }
 

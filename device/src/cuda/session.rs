@@ -1,13 +1,14 @@
 //! A session over CUDA: one stream copies units in while another runs kernels, which wait for their copy by
 //! an event. Slots are memory of the device, each with pinned memory of the host.
 
+use super::pinned::Pinned;
 use super::{Caps, DeviceError};
 use crate::groups::{GROUP, groups};
 use crate::{Done, Piece, Room, Session, Shape, Slot, Slots, failed};
 use cudarc::driver::sys::CUevent_flags::{self, CU_EVENT_DEFAULT};
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError,
-    LaunchConfig, PinnedHostSlice, PushKernelArg, result,
+    LaunchConfig, PushKernelArg, result,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,23 +22,22 @@ pub(super) struct CudaSession {
     copies: Arc<CudaStream>,
     kernels: Arc<CudaStream>,
     function: CudaFunction,
-    memory: Vec<CudaSlot>,
+    /// The slots' memory on the device.
+    memory: Vec<CudaSlice<u8>>,
+    /// Their memory on the host.
+    pinned: Vec<Pinned>,
+    /// For each slot the destination of the copy of a table's first word after each unit.
+    first_words: Pinned,
     /// Resident units.
     kept: Vec<CudaSlice<u8>>,
     partial: CudaSlice<u64>,
+    /// The partial on its way out: copies to memory that is not pinned are ten times slower.
+    copied_out: Pinned,
     broadcast: CudaSlice<u64>,
     in_flight: VecDeque<Flight>,
     began: Instant,
     /// The end of the unit that came back last, or the session's beginning, and its time.
     last: (CudaEvent, Duration),
-}
-
-/// A slot: pinned memory of the host, and the same size on the device.
-struct CudaSlot {
-    pinned: PinnedHostSlice<u8>,
-    device: CudaSlice<u8>,
-    /// The destination of the copy of a table's first word after each unit.
-    first_word: PinnedHostSlice<u64>,
 }
 
 struct Flight {
@@ -66,22 +66,15 @@ impl CudaSession {
         let (copies, kernels) = (context.new_stream()?, context.new_stream()?);
         let partial = kernels.alloc_zeros::<u64>(room.partial.words().max(1))?;
         let broadcast = kernels.alloc_zeros::<u64>(room.broadcast_words.max(1))?;
-        let mut memory = Vec::with_capacity(room.slots);
-        for _ in 0..room.slots {
-            // SAFETY: pinned memory is written before it is read: zeros here. Kernels read the device's
-            // memory only after a copy into it.
-            let (mut pinned, mut first_word, device) = unsafe {
-                let pinned = context.alloc_pinned_with_flags::<u8>(room.slot_bytes.max(1), 0)?;
-                let first_word = context.alloc_pinned_with_flags::<u64>(1, 0)?;
-                (pinned, first_word, copies.alloc::<u8>(room.slot_bytes.max(1))?)
-            };
-            // SAFETY: both have equally many elements, and all-zero bytes are valid ones.
-            unsafe {
-                pinned.as_mut_ptr()?.write_bytes(0, room.slot_bytes);
-                first_word.as_mut_ptr()?.write_bytes(0, 1);
-            }
-            memory.push(CudaSlot { pinned, device, first_word });
-        }
+        let slot = |_| {
+            // SAFETY: kernels read it only after a copy into it.
+            unsafe { copies.alloc::<u8>(room.slot_bytes.max(1)) }
+        };
+        let memory = (0..room.slots).map(slot).collect::<Made<Vec<_>>>()?;
+        let pinned = |_| Pinned::new(context, room.slot_bytes);
+        let pinned = (0..room.slots).map(pinned).collect::<Made<Vec<_>>>()?;
+        let first_words = Pinned::new(context, room.slots * size_of::<u64>())?;
+        let copied_out = Pinned::new(context, room.partial.words() * size_of::<u64>())?;
         copies.synchronize()?;
         kernels.synchronize()?;
         let start = kernels.record_event(Some(CU_EVENT_DEFAULT))?;
@@ -94,13 +87,34 @@ impl CudaSession {
             kernels,
             function,
             memory,
+            pinned,
+            first_words,
             kept: Vec::new(),
             partial,
+            copied_out,
             broadcast,
             in_flight: VecDeque::new(),
             began: Instant::now(),
             last: (start, Duration::ZERO),
         })
+    }
+
+    fn first_word(&self, slot: usize) -> *mut u64 {
+        self.first_words.start().cast::<u64>().wrapping_add(slot)
+    }
+
+    /// Copies the partial to a vector.
+    fn copy_out(&mut self, into: &mut Vec<u64>) -> Made<()> {
+        let words = self.room.partial.words();
+        self.copied_out.pin(words * size_of::<u64>())?;
+        // SAFETY: that many words are there, aligned to a page and zero or copied before, and nobody else has
+        // them.
+        let out = unsafe { std::slice::from_raw_parts_mut(self.copied_out.start().cast(), words) };
+        self.kernels.memcpy_dtoh(&self.partial.slice(..words), out)?;
+        self.kernels.synchronize()?;
+        into.clear();
+        into.extend_from_slice(out);
+        Ok(())
     }
 
     fn clear(&mut self) -> Made<()> {
@@ -117,13 +131,14 @@ impl CudaSession {
         bytes: usize,
     ) -> Made<(CudaEvent, CudaEvent)> {
         self.context.bind_to_thread()?;
-        let CudaSlot { pinned, device, .. } = &mut self.memory[slot];
+        self.pinned[slot].pin(bytes)?;
+        let (device, from) = (&self.memory[slot], self.pinned[slot].start());
         let copy_began = self.copies.record_event(timed())?;
-        let (place, _) = kept.map_or(&*device, |kept| &self.kept[kept]).device_ptr(&self.copies);
+        let (place, _) = kept.map_or(device, |kept| &self.kept[kept]).device_ptr(&self.copies);
         // SAFETY: both have that many bytes. The host's are not written while this copy is in progress,
         // because the slot is not free until `poll` has seen the unit's end; `drop` waits for the streams.
         unsafe {
-            let from = std::slice::from_raw_parts(pinned.as_ptr()?, bytes);
+            let from = std::slice::from_raw_parts(from, bytes);
             result::memcpy_htod_async(place, from, self.copies.cu_stream())?;
         }
         Ok((copy_began, self.copies.record_event(timed())?))
@@ -138,9 +153,9 @@ impl CudaSession {
         pieces: &[Piece],
     ) -> Made<()> {
         self.context.bind_to_thread()?;
-        let CudaSlot { device, first_word, .. } = &mut self.memory[slot];
+        let (device, first_word) = (&self.memory[slot], self.first_word(slot));
         let words = self.room.partial.words() as u64;
-        let unit = kept.map_or(&*device, |kept| &self.kept[kept]);
+        let unit = kept.map_or(device, |kept| &self.kept[kept]);
         if let Some((_, copied)) = &copy {
             self.kernels.wait(copied)?;
         }
@@ -164,7 +179,7 @@ impl CudaSession {
             let (place, _) = self.partial.device_ptr(&self.kernels);
             // SAFETY: both are at least a word. The host's is read only after this copy has ended.
             unsafe {
-                let word = std::slice::from_raw_parts_mut(first_word.as_mut_ptr()?, 1);
+                let word = std::slice::from_raw_parts_mut(first_word, 1);
                 result::memcpy_dtoh_async(word, place, self.kernels.cu_stream())?;
             }
         }
@@ -195,8 +210,9 @@ impl CudaSession {
             kernel = kernel.min(between(ended, &flight.kernel)?);
         }
         self.last = (flight.end, at);
-        let word = self.memory[flight.slot].first_word.as_slice()?;
-        let outcome = self.room.partial.outcome(word);
+        // SAFETY: it is there, and nothing writes to it until the slot's next unit.
+        let word = unsafe { self.first_word(flight.slot).read() };
+        let outcome = self.room.partial.outcome(&[word]);
         self.slots.free.push(flight.slot);
         Ok(Some(Done { outcome, copy, copied, kernel, at }))
     }
@@ -208,14 +224,9 @@ impl Session for CudaSession {
     }
 
     fn bytes_mut(&mut self, slot: &Slot) -> &mut [u8] {
-        let bytes = self.room.slot_bytes;
-        match self.memory[slot.0].pinned.as_mut_ptr() {
-            // SAFETY: that many initialised bytes are there, and the owner of a `Slot` has exclusive
-            // access: it is neither free nor in flight.
-            Ok(start) => unsafe { std::slice::from_raw_parts_mut(start, bytes) },
-            // The device is lost, as the next call will report; no unit fits in an empty slice.
-            Err(_) => &mut [],
-        }
+        // SAFETY: that many initialised bytes are there, and the owner of a `Slot` has exclusive access: it is
+        // neither free nor in flight.
+        unsafe { std::slice::from_raw_parts_mut(self.pinned[slot.0].start(), self.room.slot_bytes) }
     }
 
     fn allocate(&mut self, bytes: usize) -> Option<usize> {
@@ -243,10 +254,7 @@ impl Session for CudaSession {
 
     fn snapshot(&mut self, into: &mut Vec<u64>) -> Result<(), DeviceError> {
         let failed = failed(&self.caps.name, "copy the partial out");
-        into.clear();
-        into.resize(self.room.partial.words(), 0);
-        let copied = self.kernels.memcpy_dtoh(&self.partial.slice(..into.len()), into);
-        copied.and_then(|()| self.clear()).map_err(failed)
+        self.copy_out(into).and_then(|()| self.clear()).map_err(failed)
     }
 
     fn reset(&mut self) -> Result<(), DeviceError> {

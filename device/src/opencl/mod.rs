@@ -17,8 +17,12 @@ use opencl3::program::Program as Built;
 use session::{ClSession, Means};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 const BACKEND: &str = "opencl";
+/// As for CUDA. The compiler of a processor takes seconds for a kernel or none, as the driver has kept it or not, so
+/// nothing can be said about it.
+const OPENING: Duration = Duration::from_millis(250);
 const ATOMICS: &str = "cl_khr_int64_base_atomics";
 
 /// Held while drivers list their devices. Drivers initialise themselves then, and PoCL (3.1) does not wait
@@ -118,6 +122,10 @@ impl Device for OpenCl {
         let entry = kernel.entry.to_string();
         let function = Mutex::new(Some(function));
         Ok(Box::new(ClProgram { device, built, entry, function }))
+    }
+
+    fn opening(&self) -> Duration {
+        if self.caps.is_processor { Duration::ZERO } else { OPENING }
     }
 }
 

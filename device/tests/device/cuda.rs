@@ -16,11 +16,11 @@ fn the_prelude_is_valid_cuda_and_errors_name_file_and_line() {
                 LOCAL_ADD64(&sum, (u64)UNIT[GID % bytes]);\n  BARRIER;\n  \
                 if (LID == 0) GLOBAL_ADD64(&partial[PLACE], sum);\n  \
                 GLOBAL_SWAP64(&partial[0], (u64)0, broadcast[0] + arg5);\n}\n";
-    match Cuda::check(&kernel(text), "compute_70") {
+    match Cuda::check(&kernel(text), "sm_75") {
         Err(missing @ DeviceError::Missing { .. }) => return eprintln!("skipped: {missing}"),
         checked => checked.unwrap(),
     }
     let wrong = kernel("KERNEL void sums(OFFLOAD) {\n  nothing;\n}\n");
-    let log = Cuda::check(&wrong, "compute_70").unwrap_err().to_string();
+    let log = Cuda::check(&wrong, "sm_75").unwrap_err().to_string();
     assert!(log.contains("sums.c(2)") && log.contains("nothing"), "{log}");
 }
