@@ -173,7 +173,7 @@ ASYMMETRIC = Paper(
             "table 1",
             "size of the unit, found and hand-tuned",
             "linear regression 30 of 32 MB in 16 iterations and 0.65 s, word count 2 of 3 MB, histogram 1 of 2, k-means 0.12 of 0.37; less than 0.5 % of a job of 2 GB",
-            not_made="this machine has no device to send units to; `make bench-gpu` measures it where there is one, and tests hold the emulated device within a tenth of the ideal time (docs/devices.md)",
+            not_made="this machine has no device to send units to; `make bench-gpu` measured whole jobs on an H100 (docs/devices.md), and tests hold the emulated device within a tenth of the ideal time",
         ),
         Figure(
             "figure 8",

@@ -49,7 +49,9 @@ fn later_rounds_send_nothing_that_is_there() {
     for device in no_small_ones {
         let figures = until(device, |figures| figures.reused_bytes > figures.resident_bytes);
         assert!(figures.resident_bytes > 0 && figures.fault.is_none(), "{figures:?}");
-        assert!(figures.resident_bytes <= many().bytes.len() as u64, "{figures:?}");
+        // There is room between the parts of a unit that several threads filled.
+        let most = many().bytes.len() as u64 * if figures.feeders > 1 { 5 } else { 4 } / 4;
+        assert!(figures.resident_bytes <= most, "{figures:?}");
     }
 }
 
