@@ -120,6 +120,7 @@ impl ClSession {
             self.kernels.enqueue_read_buffer(&self.partial, CL_BLOCKING, 0, &mut word, &[])?
         };
         let now = self.began.elapsed().as_nanos() as i128;
+        read.wait()?;
         self.device_began_ns = i128::from(read.profiling_command_end()?) - now;
         Ok(())
     }
@@ -248,6 +249,9 @@ impl ClSession {
                 return Err(ClError(status));
             }
         }
+        // What the end came after is done, too, but NVIDIA's driver gives the times of an event only if its own end
+        // was seen.
+        flight.kernels.iter().chain(&flight.copy).chain(&flight.end).try_for_each(Event::wait)?;
         let time = |event: &Event| -> Made<Duration> {
             let (began, ended) = (event.profiling_command_start()?, event.profiling_command_end()?);
             Ok(Duration::from_nanos(ended.saturating_sub(began)))
