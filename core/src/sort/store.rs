@@ -33,9 +33,9 @@ pub(super) struct PileSize {
 }
 
 /// Records by range, of one worker.
-pub(super) struct Pile<'s> {
+pub(super) struct Pile {
     size: PileSize,
-    scratch: &'s Scratch,
+    scratch: Arc<Scratch>,
     blocks: Arc<BlockPool>,
     slabs: Vec<Slab>,
     /// Bytes of all slabs.
@@ -58,6 +58,8 @@ struct Slab {
 struct Row {
     tail: Tail,
     chunks: Vec<Full>,
+    /// Where in `chunks` stretches begin to ascend anew.
+    runs: Vec<usize>,
     bytes: u64,
     records: u64,
 }
@@ -91,7 +93,7 @@ pub(super) enum Held {
     Scratch { offset: u64, used: usize },
 }
 
-/// The parts of all piles that belong to a range: for each pile its chunks, in order.
+/// The parts of all piles that belong to a range: for each run of a pile its chunks, in order.
 #[derive(Default)]
 pub(super) struct RangeRows {
     pub(super) rows: Vec<Vec<Held>>,
@@ -101,17 +103,18 @@ pub(super) struct RangeRows {
     pub(super) records: u64,
 }
 
-impl<'s> Pile<'s> {
+impl Pile {
     pub(super) fn new(
         blocks: &Arc<BlockPool>,
-        scratch: &'s Scratch,
+        scratch: &Arc<Scratch>,
         ranges: usize,
         size: PileSize,
-    ) -> Pile<'s> {
-        let row = || Row { tail: NO_TAIL, chunks: Vec::new(), bytes: 0, records: 0 };
+    ) -> Pile {
+        let row =
+            || Row { tail: NO_TAIL, chunks: Vec::new(), runs: Vec::new(), bytes: 0, records: 0 };
         Pile {
             size,
-            scratch,
+            scratch: Arc::clone(scratch),
             blocks: Arc::clone(blocks),
             slabs: Vec::new(),
             held_bytes: 0,
@@ -121,7 +124,17 @@ impl<'s> Pile<'s> {
         }
     }
 
-    /// Appends a record of a stretch to its range. Stretches come in ascending order.
+    /// Lets stretches ascend anew: the next one may be any.
+    pub(super) fn begin_run(&mut self) {
+        for range in 0..self.rows.len() as u32 {
+            self.close_segment(range);
+            self.close_chunk(range);
+            let row = &mut self.rows[range as usize];
+            row.runs.push(row.chunks.len());
+        }
+    }
+
+    /// Appends a record of a stretch to its range. Stretches come in ascending order, but for `begin_run`.
     #[inline(always)]
     pub(super) fn append(&mut self, range: u32, stretch: u32, record: &[u8]) -> Result<()> {
         let row = &mut self.rows[range as usize];
@@ -305,8 +318,12 @@ impl<'s> Pile<'s> {
             range.chunk_bytes = self.size.chunk_bytes;
             range.bytes += row.bytes;
             range.records += row.records;
-            if !row.chunks.is_empty() {
-                range.rows.push(row.chunks.iter().map(held).collect());
+            let mut begin = 0;
+            for end in row.runs.iter().copied().chain([row.chunks.len()]) {
+                if begin < end {
+                    range.rows.push(row.chunks[begin..end].iter().map(held).collect());
+                }
+                begin = end;
             }
         }
     }
