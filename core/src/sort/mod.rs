@@ -171,6 +171,8 @@ impl Passes<'_> {
             unique: self.sort.unique,
             scratch: self.scratch,
             sizes: partitioned.sizes,
+            // One of each worker.
+            rows: core.pool().workers(),
             failure: &self.context.failure,
             last: Mutex::default(),
             written: AtomicU64::new(0),
@@ -232,6 +234,7 @@ impl Resources {
             bytes: source.bytes(),
             record_bytes,
             workers: self.workers,
+            rows: self.workers,
             // Streams in memory use a part of it.
             usable_bytes: self.usable_bytes.saturating_sub(source.kept_bytes()),
             l2_bytes: self.l2_bytes,

@@ -106,11 +106,11 @@ impl<'e> PairSort<'e> {
         options: &Options,
     ) -> Result<PairSort<'e>> {
         let memory_bytes = usable_bytes(core.blocks()) / MEMORY_PART;
-        let least = Resources::least_bytes(core);
-        if memory_bytes < least {
-            return Err(core.too_small(least * MEMORY_PART).into());
-        }
         let waiting = 2 * (memory_bytes / EARLY_PART).min(EARLY_BYTES_MOST);
+        let least = Resources::least_bytes(core);
+        if memory_bytes - waiting < least {
+            return Err(core.too_small(least * MEMORY_PART * EARLY_PART / (EARLY_PART - 2)).into());
+        }
         let blocks = BlockPool::new(Budget::new(Some(memory_bytes - waiting)));
         Ok(PairSort {
             core,
@@ -178,6 +178,12 @@ impl<'e> PairSort<'e> {
         Ok(SortedPairs { sort: self, ranges: ranges.into_iter().map(Mutex::new).collect() })
     }
 
+    /// Rows of a range that are read side by side: two more than there are piles, so that of more, which piles have
+    /// where tasks did not ascend, some can be merged.
+    fn rows(&self) -> usize {
+        self.core.pool().workers() + 2
+    }
+
     fn division(&self) -> &Division {
         self.division.get_or_init(|| self.choose(&[], 0))
     }
@@ -204,6 +210,7 @@ impl<'e> PairSort<'e> {
             bytes,
             record_bytes: (there / count.max(1)).max(1) as u64,
             workers: self.core.pool().workers() as u64,
+            rows: self.rows() as u64,
             usable_bytes: usable_bytes(&self.blocks),
             l2_bytes: self.core.topology().l2_bytes(),
         };
@@ -390,6 +397,7 @@ impl SortedPairs<'_> {
             unique: false,
             scratch,
             sizes: *sizes,
+            rows: self.sort.rows(),
             failure,
             last: Mutex::default(),
             written: AtomicU64::new(0),

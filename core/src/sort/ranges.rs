@@ -55,6 +55,8 @@ pub(super) struct RangePass<'r> {
     pub(super) unique: bool,
     pub(super) scratch: &'r Arc<Scratch>,
     pub(super) sizes: Sizes,
+    /// Rows of a range that are read side by side, at most.
+    pub(super) rows: usize,
     pub(super) failure: &'r Failure,
     /// With `unique`, the key written last.
     pub(super) last: Mutex<Option<Vec<u8>>>,
@@ -222,6 +224,9 @@ impl<'r> Worker<'r> {
             at += segment.len() as u64;
             out.add(split, segment)
         })?;
+        if sizes.is_spilled {
+            out.pile.spill()?;
+        }
         let mut ranges = Vec::new();
         ranges.resize_with(splitters.ranges(), RangeRows::default);
         out.pile.close(&mut ranges);
@@ -240,7 +245,7 @@ impl<'r> Worker<'r> {
 
 impl RangePass<'_> {
     fn means(&self) -> Means<'_> {
-        Means { scratch: self.scratch, blocks: self.blocks }
+        Means { scratch: self.scratch, blocks: self.blocks, rows: self.rows }
     }
 
     /// Sorts records and writes them. `numbers` is room for two numbers each.

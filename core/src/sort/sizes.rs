@@ -36,6 +36,8 @@ pub(super) struct Known {
     /// Of a record, on average.
     pub(super) record_bytes: u64,
     pub(super) workers: u64,
+    /// Rows of a range that are read side by side.
+    pub(super) rows: u64,
     /// Memory that may be used.
     pub(super) usable_bytes: u64,
     pub(super) l2_bytes: u64,
@@ -51,6 +53,10 @@ pub(super) struct Sizes {
     pub(super) out_bytes: usize,
     /// For reading ahead of the workers.
     pub(super) ahead_bytes: u64,
+    /// Whether a pile goes to disk whole when its range is divided, so that its memory is free again.
+    pub(super) is_spilled: bool,
+    /// What the range took that was divided last.
+    divided_bytes: u64,
 }
 
 /// Returns the size of a split for this amount of usable memory.
@@ -61,7 +67,7 @@ pub(super) fn split_bytes(workers: u64, usable_bytes: u64, l2_bytes: u64) -> u64
 
 impl Sizes {
     pub(super) fn new(known: Known, form: &Form) -> Sizes {
-        let Known { bytes, record_bytes, workers, usable_bytes, l2_bytes } = known;
+        let Known { bytes, record_bytes, workers, rows, usable_bytes, l2_bytes } = known;
         let split = split_bytes(workers, usable_bytes, l2_bytes);
         let out = (usable_bytes / workers / part::SORT_OUT).clamp(GRAIN_BYTES, OUT_BYTES_MOST);
         let ahead = (usable_bytes / part::SORT_AHEAD).min(workers * AHEAD_BYTES_MOST);
@@ -70,9 +76,9 @@ impl Sizes {
         let free = usable_bytes.saturating_sub(fixed);
         let work = (free / workers / part::SORT_RANGE).min(WORK_BYTES_MOST);
         let pile = (free - work * workers) / workers;
-        // Reading back takes a chunk for each worker, of each worker.
+        // Reading back takes a chunk for each row, of each worker.
         let without_reads =
-            |chunk: u64| pile.saturating_sub((workers * chunk).next_multiple_of(GRAIN_BYTES));
+            |chunk: u64| pile.saturating_sub((rows * chunk).next_multiple_of(GRAIN_BYTES));
         let need = bytes + bytes / record_bytes.max(1) * form.upkeep_bytes();
         let most = RANGES_MOST as u64;
         let wanted = need.div_ceil(l2_bytes / RANGES_PER_L2).clamp(1, most);
@@ -80,7 +86,7 @@ impl Sizes {
         let chunk = if kept <= without_reads(CHUNK_BYTES_KEPT) * workers {
             CHUNK_BYTES_KEPT
         } else {
-            let most = (pile / 128).min(free / (8 * workers * workers));
+            let most = (pile / 128).min(free / (8 * workers * rows));
             previous_power_of_two(most).clamp(CHUNK_BYTES_LEAST, CHUNK_BYTES_MOST)
         };
         let pile = without_reads(chunk);
@@ -94,22 +100,27 @@ impl Sizes {
             work_bytes: work.saturating_sub(3 * GRAIN_BYTES).max(GRAIN_BYTES),
             out_bytes: out as usize,
             ahead_bytes: ahead,
+            is_spilled: false,
+            divided_bytes: u64::MAX,
         }
     }
 
-    /// Returns the sizes for dividing a range of `bytes` again, within the memory for sorting one; `None` if
-    /// that is too little for it to help.
+    /// Returns the sizes for dividing a range of `bytes` again, within the memory for sorting one: half of it for the
+    /// pile, or all of it, by turns, where half is too little. Returns `None` if that did not help last time.
     pub(super) fn again(&self, bytes: u64) -> Option<Sizes> {
-        let (work_bytes, pile) = (self.work_bytes / 2, self.work_bytes / 2);
-        let chunk = previous_power_of_two(pile / 64).min(CHUNK_BYTES_MOST);
-        if pile < GRAIN_BYTES || chunk < CHUNK_BYTES_LEAST_AGAIN {
+        let half = self.work_bytes / 2;
+        let is_spilled = half < GRAIN_BYTES.max(64 * CHUNK_BYTES_LEAST_AGAIN);
+        if is_spilled && bytes > self.divided_bytes / 8 * 7 {
             return None;
         }
+        let pile = if is_spilled { self.work_bytes } else { half };
+        let work_bytes = pile;
+        let chunk = previous_power_of_two(pile / 64).min(CHUNK_BYTES_MOST);
         let ranges =
             (bytes / work_bytes * 4).clamp(4, pile / (2 * chunk)).min(RANGES_MOST as u64) as usize;
         let pile =
             PileSize { chunk_bytes: chunk as usize, chunks: (pile / chunk) as usize, groups: 1 };
-        Some(Sizes { ranges, pile, work_bytes, ..*self })
+        Some(Sizes { ranges, pile, work_bytes, is_spilled, divided_bytes: bytes, ..*self })
     }
 }
 
@@ -136,11 +147,13 @@ mod tests {
                     [(0, 1), (1 << 20, 1), (1 << 30, 100), (1 << 40, 1 << 20)]
                 {
                     let l2_bytes = 2 << 20;
-                    let known = Known { bytes, record_bytes, workers, usable_bytes, l2_bytes };
+                    let rows = workers + 2;
+                    let known =
+                        Known { bytes, record_bytes, workers, rows, usable_bytes, l2_bytes };
                     let sizes = Sizes::new(known, &form);
                     assert!(sizes.pile.chunks > sizes.ranges, "{known:?}: {sizes:?}");
                     let chunk = sizes.pile.chunk_bytes as u64;
-                    let reads = (workers * chunk).next_multiple_of(GRAIN_BYTES);
+                    let reads = (rows * chunk).next_multiple_of(GRAIN_BYTES);
                     let worker = sizes.pile.chunks as u64 * chunk
                         + sizes.work_bytes
                         + 3 * GRAIN_BYTES

@@ -126,10 +126,8 @@ impl Pile {
 
     /// Lets stretches ascend anew: the next one may be any.
     pub(super) fn begin_run(&mut self) {
-        for range in 0..self.rows.len() as u32 {
-            self.close_segment(range);
-            self.close_chunk(range);
-            let row = &mut self.rows[range as usize];
+        self.close_rows();
+        for row in &mut self.rows {
             row.runs.push(row.chunks.len());
         }
     }
@@ -208,20 +206,20 @@ impl Pile {
             let cause = format!("{} bytes; a record has at most {}", record.len(), u32::MAX);
             return Err(Error::Record { place, cause: cause.into() });
         };
-        let mut header = [0; HEADER_BYTES];
-        header[..4].copy_from_slice(&stretch.to_le_bytes());
-        header[4..].copy_from_slice(&length.to_le_bytes());
+        let header = header(stretch, length);
         let bytes = HEADER_BYTES + record.len();
-        // Each range may need a chunk besides.
-        let chunks = self.size.chunks.saturating_sub(self.rows.len() + 1);
-        let fits = self.held_bytes + bytes <= chunks * self.size.chunk_bytes;
+        // Each range may need a chunk besides, which is of a slab.
+        let others =
+            ((self.rows.len() + 1) * self.size.chunk_bytes).next_multiple_of(self.slab_bytes());
+        let need = self.held_bytes + bytes.next_multiple_of(SLAB_BYTES_LEAST) + others;
+        let fits = need <= self.size.chunks * self.size.chunk_bytes;
         let block = fits.then(|| self.blocks.take(bytes, Access::Streamed, PURPOSE).ok()).flatten();
         let held = match block {
             Some(mut block) => {
                 let into = block.as_mut_slice();
                 into[..HEADER_BYTES].copy_from_slice(&header);
                 into[HEADER_BYTES..bytes].copy_from_slice(record);
-                self.held_bytes += bytes;
+                self.held_bytes += block.bytes();
                 self.slabs.push(Slab { block, cut: bytes });
                 Full::Memory { slab: self.slabs.len() as u32 - 1, start: 0, used: bytes }
             }
@@ -300,12 +298,32 @@ impl Pile {
         MemoryError::Budget { purpose: PURPOSE, needed_bytes, limit_bytes }
     }
 
-    /// Ends all rows, and hands over each range's part.
-    pub(super) fn close(mut self, ranges: &mut [RangeRows]) {
+    /// Writes all that is in memory to disk, and gives the memory back.
+    pub(super) fn spill(&mut self) -> Result<()> {
+        self.close_rows();
+        for full in self.rows.iter_mut().flat_map(|row| &mut row.chunks) {
+            if let Full::Memory { slab, start, used } = *full {
+                let bytes = &self.slabs[slab as usize].block.as_slice()[start as usize..][..used];
+                *full = Full::Scratch { offset: self.scratch.append(bytes)?.start, used };
+            }
+        }
+        self.full.clear();
+        self.open.fill(None);
+        self.slabs.clear();
+        self.held_bytes = 0;
+        Ok(())
+    }
+
+    fn close_rows(&mut self) {
         for range in 0..self.rows.len() as u32 {
             self.close_segment(range);
             self.close_chunk(range);
         }
+    }
+
+    /// Ends all rows, and hands over each range's part.
+    pub(super) fn close(mut self, ranges: &mut [RangeRows]) {
+        self.close_rows();
         let slabs: Vec<Arc<Block>> =
             self.slabs.drain(..).map(|slab| Arc::new(slab.block)).collect();
         let held = |full: &Full| match *full {
@@ -327,6 +345,14 @@ impl Pile {
             }
         }
     }
+}
+
+/// What is in front of a segment.
+pub(super) fn header(stretch: u32, length: u32) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    header[..4].copy_from_slice(&stretch.to_le_bytes());
+    header[4..].copy_from_slice(&length.to_le_bytes());
+    header
 }
 
 impl Held {
