@@ -21,9 +21,9 @@ use tegula::{Cancel, Error, Result};
 const PIPE_BYTES: usize = 256 << 10;
 /// How often an interrupt and the time limit are looked at.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// A command that prints little at a time, such as 8 KiB, is left alone for a moment, so that more is taken at once: this
-/// much at least. To be woken for each piece costs both sides a change of processes.
-const TAKEN_LEAST: usize = 64 << 10;
+/// A command that prints or reads little at a time, such as 8 KiB, is left alone for a moment, so that more is moved at
+/// once: this much at least. To be woken for each piece costs both sides a change of processes.
+const MOVED_LEAST: usize = 64 << 10;
 const PAUSE_LEAST: Duration = Duration::from_micros(100);
 const PAUSE_MOST: Duration = Duration::from_millis(4);
 /// How often an ended standard output's command is asked whether it has ended, too.
@@ -41,7 +41,7 @@ pub(crate) struct Process<'r> {
     /// When it last read, wrote or said something.
     moved: Instant,
     buffer: Vec<u8>,
-    /// Before its output is taken again.
+    /// Before its pipes are looked at again.
     pause: Duration,
     is_over: bool,
 }
@@ -95,8 +95,13 @@ impl<'r> Process<'r> {
             let Some(input) = &mut self.input else { return Ok(()) };
             match input.write(bytes) {
                 Ok(count) => {
-                    self.moved = Instant::now();
                     bytes = &bytes[count..];
+                    self.has_moved(count);
+                    if bytes.is_empty() {
+                        return Ok(());
+                    }
+                    // The pipe is full.
+                    while !self.wait(true, take)? {}
                 }
                 Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {
                     while !self.wait(true, take)? {}
@@ -155,7 +160,7 @@ impl<'r> Process<'r> {
         drop(fds);
         if output {
             self.take_output(take)?;
-        } else {
+        } else if !input {
             self.pause = Duration::ZERO;
         }
         if errors {
@@ -165,16 +170,21 @@ impl<'r> Process<'r> {
         Ok(input)
     }
 
+    /// Notes that bytes were moved, and how long to wait before more are.
+    fn has_moved(&mut self, count: usize) {
+        self.moved = Instant::now();
+        self.pause = match count {
+            ..MOVED_LEAST => (2 * self.pause).clamp(PAUSE_LEAST, PAUSE_MOST),
+            _ => self.pause / 2,
+        };
+    }
+
     fn take_output(&mut self, take: &mut Take<'_>) -> Result<()> {
         let Some(output) = &mut self.output else { return Ok(()) };
         match output.read(&mut self.buffer) {
             Ok(0) => self.output = None,
             Ok(count) => {
-                self.moved = Instant::now();
-                self.pause = match count {
-                    ..TAKEN_LEAST => (2 * self.pause).clamp(PAUSE_LEAST, PAUSE_MOST),
-                    _ => self.pause / 2,
-                };
+                self.has_moved(count);
                 take(&self.buffer[..count])?;
             }
             Err(cause) if is_for_later(&cause) => {}
