@@ -48,7 +48,7 @@ pub(crate) enum Form {
 /// The least or the greatest of a key's values: all values of a job are of one end and one type.
 ///
 /// Byte form: 0 without values, else 1, and 1 more if it is the greatest, and 2 more of integers, 4 of floats; then
-/// the value's [`word`] as 8 bytes, little-endian.
+/// the value's word, which is in the order of values, as 8 bytes, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Extreme {
     /// The word, or for the least value its complement: the greatest is kept.

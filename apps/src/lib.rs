@@ -51,7 +51,7 @@ mod word_count;
 pub use index::{Index, Place};
 #[cfg(feature = "matrix")]
 pub use matrix::Matrix;
-pub use runs::Runs;
+pub use runs::{About, Runs};
 #[cfg(feature = "stations")]
 pub use stations::Stations;
 #[cfg(feature = "tera")]

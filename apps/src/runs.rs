@@ -5,6 +5,9 @@ use tegula::{Engine, Input, Job, Options, Output, Result, Stats};
 #[cfg(feature = "nodes")]
 use tegula_nodes::{Machines, Shares, Task};
 
+/// Returns what a state keeps about a job, from the job's note.
+pub type About<'a> = dyn Fn(&[u8]) -> Vec<u8> + 'a;
+
 /// The runs of one application on one engine. With [`Options::state`], each job that has an identity has a
 /// state of its own, numbered in the order of the runs ([`State::step`](tegula::State::step)); other jobs
 /// run again.
@@ -15,6 +18,8 @@ pub struct Runs<'e> {
     machines: Option<&'e mut Machines>,
     /// Jobs that were run with a state.
     saved: usize,
+    /// Returns what a state keeps about a job, from the job's note.
+    about: Option<&'e About<'e>>,
     stats: Stats,
 }
 
@@ -27,6 +32,7 @@ impl<'e> Runs<'e> {
             #[cfg(feature = "nodes")]
             machines: None,
             saved: 0,
+            about: None,
             stats: Stats::default(),
         }
     }
@@ -37,15 +43,32 @@ impl<'e> Runs<'e> {
         Runs { machines: Some(machines), ..self }
     }
 
+    /// Lets states keep, about each job with a note, what `about` returns for it ([`State::about`](tegula::State::about)).
+    pub fn about(self, about: &'e About<'e>) -> Runs<'e> {
+        Runs { about: Some(about), ..self }
+    }
+
     /// Runs a job.
     ///
     /// # Errors
     /// Returns the errors of [`JobRun::run`](tegula::JobRun::run).
     pub fn job<J: Job>(&mut self, job: &J, input: Input) -> Result<Output<J>> {
+        self.noted(job, input, &[])
+    }
+
+    /// Runs a job with a note for its state: what its answer needs beside its pairs.
+    ///
+    /// # Errors
+    /// Returns the errors of [`JobRun::run`](tegula::JobRun::run).
+    pub fn noted<J: Job>(&mut self, job: &J, input: Input, note: &[u8]) -> Result<Output<J>> {
         let state = match (&self.options.state, job.state()) {
             (Some(state), Some(_)) => {
                 self.saved += 1;
-                state.step(self.saved)
+                let state = state.step(self.saved);
+                match self.about.filter(|_| !note.is_empty()) {
+                    Some(about) => state.map(|state| state.about(about(note))),
+                    None => state,
+                }
             }
             _ => None,
         };

@@ -32,6 +32,7 @@ fn of_input(error: &InputError) -> Option<&'static str> {
 fn of_state(error: &StateError) -> Option<&'static str> {
     match error {
         StateError::InUse { .. } | StateError::Name { .. } => Some("--job names the job"),
+        StateError::Folder { .. } => Some("--state names the folder"),
         StateError::OtherJob { .. } => {
             Some("--job names another job, `tegula state rm` removes this one's state")
         }

@@ -2,7 +2,7 @@
 
 use crate::advice;
 use std::io::Write;
-use tegula::{Error, OutputError, Result};
+use tegula::{Error, OutputError, Result, StateError};
 
 /// The end of the help.
 pub(crate) const HELP: &str = "\
@@ -36,7 +36,8 @@ pub(crate) fn outcome(result: &Result<()>) -> Outcome {
             if let Some(advice) = advice::of(error) {
                 message = format!("{message} ({advice})");
             }
-            let is_usage = matches!(error, Error::Option { .. });
+            let is_usage =
+                matches!(error, Error::Option { .. } | Error::State(StateError::Name { .. }));
             (if is_usage { WRONG_USAGE } else { FAILED }, Some(message))
         }
     };

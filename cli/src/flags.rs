@@ -145,11 +145,11 @@ pub(crate) struct RunFlags {
     #[cfg_attr(feature = "serve", arg(conflicts_with = "watch"))]
     pub(crate) nodes: Option<crate::nodes::NodesFlag>,
 
-    /// Put the pairs of all nodes together in this process if they have at most so many bytes. More are exchanged between
-    /// the nodes, which make the answer.
+    /// Put the pairs of all nodes together in this process if they have at most SIZE bytes [default: 64M]. More are
+    /// exchanged between the nodes, which make the answer.
     #[cfg(feature = "nodes")]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "64M", requires = "nodes", help_heading = "Run")]
-    pub(crate) gather: u64,
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "nodes", help_heading = "Run")]
+    pub(crate) gather: Option<u64>,
 
     /// Set in the processes that `--nodes` starts.
     #[cfg(feature = "nodes")]

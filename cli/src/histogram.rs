@@ -44,6 +44,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         run.refuse_skip_bad(
             "a file is a picture as a whole or none; leave out those that are not",
         )?;
+        run.refuse_plain("pictures are always read as they are")?;
         if let Some(svg) = &flags.svg {
             AtomicFile::probe(svg)?;
         }
@@ -76,7 +77,9 @@ fn count(
     format: Format,
     show: &ShowWhen,
 ) -> Result<Levels> {
-    let options = Options { split_bytes: Some(Histogram::SPLIT_BYTES), ..run.options() };
+    let options = run.options();
+    let split_bytes = options.split_bytes.or(Some(Histogram::SPLIT_BYTES));
+    let options = Options { split_bytes, ..options };
     let flags = AnswerFlags { format, show: ShowFlags::whole(show), ..AnswerFlags::default() };
     let output = run.showing_with(job, input, (&flags, options), |shows, shown| {
         let levels = Histogram::levels_shown(shown.answers())?;

@@ -2,6 +2,8 @@
 
 use crate::devices::DeviceFlags;
 use crate::flags::{self, RunFlags};
+#[cfg(feature = "state")]
+use crate::request::NOTE;
 use crate::request::Request;
 use crate::rounds::RoundFlags;
 use crate::{exit, run};
@@ -62,6 +64,8 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         },
     };
     run::command(&flags.run, Request::of("kmeans"), |run| {
+        run.refuse_changes()?;
+        run.refuse_direct()?;
         run.use_devices(flags.devices.open()?);
         let mut rounds = flags.show.open()?;
         if rounds.is_some() {
@@ -84,6 +88,19 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
             ));
         }
         Ok(())
+    })
+}
+
+/// Writes the means of a round whose state the flags name.
+#[cfg(feature = "state")]
+pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
+    let notes = request.listed(NOTE)?;
+    let begun = notes.first().and_then(|note| kmeans::Begun::from_bytes(note));
+    let begun = begun.ok_or_else(|| request.unread(NOTE))?;
+    run::command(flags, request.clone(), |run| {
+        let groups = run.look(|engine, options| begun.saved(engine, options))?;
+        exit::say(&format!("round {}", begun.round));
+        run.write(|sink| sink.write(&text_of(&groups)))
     })
 }
 

@@ -39,6 +39,9 @@ enum Points {
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let request = Request::of("linreg").choice("points", &flags.points);
     run::command(&flags.run, request, |run| {
+        if matches!(flags.points, Points::Bytes) {
+            run.refuse_skip_bad("any two bytes are a point")?;
+        }
         run.use_devices(flags.devices.open()?);
         let input = run.input(&flags.paths)?;
         // The state of the first of several jobs, as earlier versions named it.

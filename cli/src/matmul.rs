@@ -38,6 +38,7 @@ const BLOCK_ROWS: usize = 64;
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     run::command(&flags.run, Request::of("matmul"), |run| {
         run.refuse_partials()?;
+        run.refuse_direct()?;
         let inputs =
             [&flags.first, &flags.second].map(|path| run.input(std::slice::from_ref(path)));
         let [first, second] = inputs;

@@ -160,7 +160,9 @@ pub(crate) fn machines(flags: &RunFlags) -> Result<Machines> {
         NodesFlag::Up => Box::new(LocalNodes::up(folder()?, words())?),
         NodesFlag::Ray(address) => Box::new(over_ray(address)?),
     };
-    let rules = Rules { gathered_most: flags.gather, ..Rules::default() };
+    let rules = Rules::default();
+    let gathered_most = flags.gather.unwrap_or(rules.gathered_most);
+    let rules = Rules { gathered_most, ..rules };
     Ok(Machines::over(carrier, rules))
 }
 

@@ -32,6 +32,7 @@ pub(crate) struct Flags {
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     run::command(&flags.run, Request::of("pca"), |run| {
         run.refuse_partials()?;
+        run.refuse_direct()?;
         let input = run.input(&flags.paths)?;
         let pca = run.several(|runs| {
             let matrix = Matrix::read(runs, input)?;

@@ -8,6 +8,9 @@ use serde_json::{Map, Value, json};
 /// Version of the form. A program that knows another one refuses the request.
 const VERSION: u64 = 1;
 
+/// The option in which the state of one of several jobs keeps the job's note.
+pub(crate) const NOTE: &str = "note";
+
 /// A command and its options.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Request {
@@ -85,14 +88,17 @@ mod read {
             name: &str,
             read: impl FnOnce(&'a Value) -> Option<T>,
         ) -> Result<T> {
-            self.options.get(name).and_then(read).ok_or_else(|| {
-                let command = &self.command;
-                let cause = format!(
-                    "its request of {command} has no {name} that this version reads; use the \
-                     version of the program that saved it"
-                );
-                Error::Option { option: "--state", cause }
-            })
+            self.options.get(name).and_then(read).ok_or_else(|| self.unread(name))
+        }
+
+        /// Returns the error of an option that is not there or has another form.
+        pub(crate) fn unread(&self, name: &str) -> Error {
+            let command = &self.command;
+            let cause = format!(
+                "its request of {command} has no {name} that this version reads; use the \
+                 version of the program that saved it"
+            );
+            Error::Option { option: "--state", cause }
         }
 
         /// Returns whether an option was added.

@@ -6,12 +6,12 @@
 use crate::arguments;
 use crate::control::{self, Steered};
 use crate::events::{Events, Watched};
-use crate::flags::{AnswerFlags, PipelineFlag, RunFlags, grouping};
+use crate::flags::{AnswerFlags, HashFlag, PipelineFlag, ReadsFlag, RunFlags, grouping};
 use crate::format::Line;
 #[cfg(feature = "nodes")]
 use crate::nodes;
 use crate::progress::{self, Shown};
-use crate::request::Request;
+use crate::request::{NOTE, Request};
 use crate::session::{AnswerOf, Session, Sink};
 use crate::show::Shows;
 #[cfg(feature = "serve")]
@@ -20,6 +20,7 @@ use crate::{devices, exit, stats, timeline};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -288,6 +289,20 @@ impl<'a> Run<'a> {
         self.engine.job(job).options(options).run(input)
     }
 
+    /// Reads answers of a state by a function, which returns them with how far the state came and figures.
+    #[cfg(all(feature = "state", feature = "kmeans"))]
+    pub(crate) fn look<R>(
+        &mut self,
+        read: impl FnOnce(&Engine, &Options) -> Result<(R, StateReport, Stats)>,
+    ) -> Result<R> {
+        let options = self.options();
+        let options = self.flags.look.map_or_else(|| options.clone(), |look| look.of(&options));
+        let (answers, report, stats) = read(&self.engine, &options)?;
+        self.say_how_far(&report, Some(stats.keys));
+        self.stats.add(&stats);
+        Ok(answers)
+    }
+
     /// Says which part of the input the answers of a state cover.
     #[cfg(feature = "state")]
     pub(crate) fn say_how_far(&mut self, report: &StateReport, keys: Option<u64>) {
@@ -363,9 +378,33 @@ impl<'a> Run<'a> {
     }
 
     /// Refuses to skip bad records, for a command that has none.
-    #[cfg(feature = "histogram")]
     pub(crate) fn refuse_skip_bad(&self, cause: &str) -> Result<()> {
         refuse(self.flags.skip_bad, "--skip-bad", cause)
+    }
+
+    /// Refuses to read compressed files as they are, for a command that does no other.
+    #[cfg(feature = "histogram")]
+    pub(crate) fn refuse_plain(&self, cause: &str) -> Result<()> {
+        refuse(self.flags.plain, "--plain", cause)
+    }
+
+    /// Refuses to look for changes, for a command in rounds: other points have other means, so nothing of the last run can
+    /// be used.
+    #[cfg(feature = "kmeans")]
+    pub(crate) fn refuse_changes(&self) -> Result<()> {
+        let cause =
+            "other points have other means, so no round of the last run can be used; leave it out";
+        refuse(self.flags.append_only, "--append-only", cause)?;
+        refuse(self.flags.trust_mtime, "--trust-mtime", cause)?;
+        refuse(self.flags.hash != HashFlag::Xxh3, "--hash", cause)?;
+        refuse(self.flags.incremental, "--incremental", cause)
+    }
+
+    /// Refuses direct reads, for a command that reads matrices.
+    #[cfg(any(feature = "kmeans", feature = "linalg"))]
+    pub(crate) fn refuse_direct(&self) -> Result<()> {
+        let is_direct = self.flags.reads == ReadsFlag::Direct;
+        refuse(is_direct, "--reads", "matrices are read through the page cache; leave it out")
     }
 
     /// Refuses nodes for a command that shows answers.
@@ -411,7 +450,15 @@ impl<'a> Run<'a> {
     ) -> Result<R> {
         #[cfg(feature = "nodes")]
         nodes::refuse_streamed(self.flags)?;
-        let runs = Runs::new(&self.engine, self.options());
+        #[cfg(feature = "nodes")]
+        refuse(
+            self.flags.gather.is_some(),
+            "--gather",
+            "every node needs the answer of each job, so all pairs come together",
+        )?;
+        let request = self.request.clone();
+        let about = |note: &[u8]| request.clone().list(NOTE, iter::once(note)).to_bytes();
+        let runs = Runs::new(&self.engine, self.options()).about(&about);
         #[cfg(feature = "nodes")]
         let runs = runs.over(&mut self.machines);
         let mut runs = runs;

@@ -56,6 +56,8 @@ const PRESENT: &[(&str, Present)] = &[
     ("histogram", crate::histogram::show),
     #[cfg(feature = "index")]
     ("index", crate::index::show),
+    #[cfg(feature = "kmeans")]
+    ("kmeans", crate::kmeans::show),
     #[cfg(feature = "linreg")]
     ("linreg", crate::linreg::show),
     #[cfg(feature = "logstats")]
@@ -71,7 +73,7 @@ const PRESENT: &[(&str, Present)] = &[
 ];
 
 /// Those whose answer is one document, which needs all pairs.
-const WHOLE: &[&str] = &["histogram", "linreg"];
+const WHOLE: &[&str] = &["histogram", "kmeans", "linreg"];
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let job = match &flags.job {
@@ -148,17 +150,39 @@ fn of_arguments(kept: &[u8]) -> Result<Option<Request>> {
     request.map(Some)
 }
 
-/// Looks up the state of a job. A command of several jobs saves each under its name and a number: of
-/// those, the first is meant.
+/// Looks up the state of a job. A command of several jobs saves each under its name and a number: of those, the last
+/// that is done is meant, or the last one if none is.
 fn report(folder: &Path, job: &str) -> Result<StateReport> {
     let path = folder.join(job);
-    let first = format!("{job}.1");
-    let job = if !path.exists() && folder.join(&first).exists() { &first } else { job };
-    state::report(folder, job)?.ok_or_else(|| StateError::Missing { path }.into())
+    if path.exists() {
+        return state::report(folder, job)?.ok_or_else(|| StateError::Missing { path }.into());
+    }
+    let mut found: Option<StateReport> = None;
+    for step in (1_u64..).map(|number| format!("{job}.{number}")) {
+        if !folder.join(&step).exists() {
+            break;
+        }
+        let report = state::report(folder, &step)?;
+        let is_better =
+            |report: &StateReport| report.done || found.as_ref().is_none_or(|one| !one.done);
+        found = report.filter(is_better).or(found);
+    }
+    found.ok_or_else(|| StateError::Missing { path }.into())
 }
 
+/// Returns the only job of a folder. The jobs of one command count as one.
 fn only_job(folder: &Path) -> Result<String> {
-    let jobs = state::jobs_of(folder)?;
+    let mut jobs = state::jobs_of(folder)?;
+    let steps: Vec<String> =
+        jobs.iter().filter_map(|job| job.strip_suffix(".1")).map(str::to_owned).collect();
+    for name in steps.into_iter().filter(|name| !jobs.contains(name)).collect::<Vec<_>>() {
+        let is_step = |job: &str| {
+            let number = job.strip_prefix(&*name).and_then(|rest| rest.strip_prefix('.'));
+            number.is_some_and(|number| number.parse::<u64>().is_ok())
+        };
+        jobs.retain(|job| !is_step(job));
+        jobs.push(name);
+    }
     match &*jobs {
         [job] => Ok(job.clone()),
         [] => Err(StateError::Missing { path: folder.to_path_buf() }.into()),

@@ -22,6 +22,7 @@ pub(crate) struct Flags {
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     run::command(&flags.run, Request::of("teravalidate"), |run| {
+        run.refuse_skip_bad("any 100 bytes are a record")?;
         let input = run.input(&flags.paths)?;
         let output = run.job(&TeraValidate, input, &run.options())?;
         let TeraReport { records, checksum, duplicates, misplaced } = TeraReport::new(&output)?;

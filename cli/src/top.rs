@@ -57,7 +57,12 @@ pub(crate) fn request(flags: &Flags) -> Result<Request> {
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let (fields, kept) = (Fields::of(flags)?, answer_flags(flags));
-    run::command(&flags.run, request(flags)?, |run| fields.answer(run, &flags.paths, &kept))
+    run::command(&flags.run, request(flags)?, |run| {
+        if matches!(fields, Fields::Columns { by: 1, sum: None, .. }) {
+            run.refuse_skip_bad("every line has a first field, so none is bad")?;
+        }
+        fields.answer(run, &flags.paths, &kept)
+    })
 }
 
 fn answer_flags(Flags { count, format, show, .. }: &Flags) -> AnswerFlags {

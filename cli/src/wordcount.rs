@@ -73,6 +73,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         });
     }
     run::command(&flags.run, request, |run| {
+        run.refuse_skip_bad("any bytes are text, so no record is bad")?;
         run.use_devices(flags.devices.open()?);
         answer(run, flags.words, &flags.paths, &flags.answer)
     })

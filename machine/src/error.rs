@@ -427,6 +427,14 @@ pub enum StateError {
         /// The job's folder.
         path: PathBuf,
     },
+    /// The folder cannot be used at all.
+    #[error("{}: cannot be used as a state's folder: {cause}; name a folder that you may write to", .path.display())]
+    Folder {
+        /// The folder of the job, or of all states.
+        path: PathBuf,
+        /// The system's error.
+        cause: io::Error,
+    },
     /// The job has no identity.
     #[error(
         "the job has no identity, so its partials could not be recognised: implement Resumable, or run it without a state"

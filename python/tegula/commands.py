@@ -21,9 +21,9 @@ def command_of(
     flags = ["--format", "jsonl"]
     if source.plain:
         flags.append("--plain")
-    if skip_bad:
-        flags.append("--skip-bad")
     plan = job.pairs.plan
+    if skip_bad and _has_bad_records(plan):
+        flags.append("--skip-bad")
     kept = [] if top is None else ["--top", str(top)]
     kept += ["--order", order or "none"]
     paths = [_text(path) for path in source.plan["paths"]]
@@ -75,6 +75,13 @@ def _words(
         only = [f"--word={_text(word)}" for word in plan["only"] or []]
         return "index", ["--words", plan["words"], *only, *kept], []
     return None
+
+
+def _has_bad_records(plan: dict[str, Any]) -> bool:
+    """Return whether a record can be bad; a command without such records refuses to skip them."""
+    if plan["kind"] == "field":
+        return plan["by"] != 1 or plan["value"] is not None
+    return plan["kind"] in ("json", "logins", "access")
 
 
 def _text(word: str | bytes | os.PathLike[str]) -> str:

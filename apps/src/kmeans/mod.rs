@@ -3,6 +3,7 @@
 //! that they were sent. Each round is one job that reads them in place. Takes a matrix with a point per
 //! row; hands on the means.
 
+mod begun;
 mod centres;
 mod group_mean;
 mod offload;
@@ -10,6 +11,7 @@ mod start;
 
 use crate::matrix::Element;
 use crate::{Matrix, Runs};
+pub use begun::Begun;
 use centres::{Centres, Sums};
 use group_mean::GroupMean;
 use offload::OnDevices;
@@ -108,19 +110,13 @@ impl Groups {
         points: &Matrix,
         on_devices: Option<&OnDevices<'_>>,
     ) -> Result<()> {
-        let (means, centres) = (self.means.clone(), Centres::of(&self.means));
-        let on_devices = on_devices.map(|points| RoundOnDevices { points, means: &means });
-        let round = Round { means: &means, element: points.element, centres, on_devices };
-        let output = runs.job(&round, Input::shared(points.bytes.clone()))?;
-        self.counts.fill(0);
-        self.settled = true;
-        output.for_each(|key, (count, mean)| {
-            let (group, column) = (key as usize / points.columns, key as usize % points.columns);
-            self.counts[group] = count;
-            self.settled &= self.means[group][column] == mean;
-            self.means[group][column] = mean;
-        })?;
-        self.rounds += 1;
+        let (element, means) = (points.element, self.means.clone());
+        let begun = Begun { round: self.rounds as u64 + 1, element, means };
+        let on_devices = on_devices.map(|points| RoundOnDevices { points, means: &begun.means });
+        let round = Round { on_devices, ..begun.job() };
+        let input = Input::shared(points.bytes.clone());
+        let output = runs.noted(&round, input, &begun.to_bytes())?;
+        *self = begun.groups(&output)?;
         Ok(())
     }
 }

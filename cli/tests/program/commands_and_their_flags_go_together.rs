@@ -35,6 +35,11 @@ fn flags_that_would_do_nothing_are_refused() {
         ("sort", &["--groups=1"]),
         ("sort", &["--skip-bad"]),
         ("histogram", &["--skip-bad"]),
+        ("histogram", &["--plain"]),
+        ("linreg", &["--skip-bad", "--points=bytes"]),
+        ("kmeans", &["--incremental", "-k1", "--job=a", &state]),
+        ("kmeans", &["--reads=direct", "-k1"]),
+        ("kmeans", &["--gather=1", "-k1", "--nodes=local:1"]),
         ("wordcount", &["--groups=1", "--job=a", "--incremental", &state]),
         ("index", &["--show-by=value", "--show=every=50%"]),
     ] {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// The program, started with the default action for interrupts. A shell's background job has them
 /// ignored, and the program leaves an ignored signal ignored.
-fn interruptible() -> Command {
+pub(super) fn interruptible() -> Command {
     let program = tegula();
     let mut command = Command::new("env");
     command.arg("--default-signal=INT,TERM").arg(program.get_program()).stdin(Stdio::null());
@@ -21,7 +21,7 @@ fn interruptible() -> Command {
 }
 
 /// Starts a run and waits until it would notice a signal.
-fn start(command: &mut Command) -> Child {
+pub(super) fn start(command: &mut Command) -> Child {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let begin = Instant::now();
     while !catches_interrupts(&child) {
@@ -37,7 +37,7 @@ fn catches_interrupts(child: &Child) -> bool {
     u64::from_str_radix(mask.trim(), 16).unwrap() >> (Signal::INT.as_raw() - 1) & 1 == 1
 }
 
-fn check_end(child: Child, signal: Signal) {
+pub(super) fn check_end(child: Child, signal: Signal) {
     let begin = Instant::now();
     kill_process(Pid::from_child(&child), signal).unwrap();
     let output = child.wait_with_output().unwrap();

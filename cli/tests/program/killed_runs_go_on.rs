@@ -201,8 +201,16 @@ fn jobs_of_one_command_are_saved_one_by_one() {
         let said = String::from_utf8_lossy(&shown.stderr).into_owned();
         assert!(shown.stdout == line && said.starts_with("tegula: line.1: all of "), "{said}");
     }
-    let shown = tegula().args(["show", "--state", &state, "--job", "points"]).output().unwrap();
-    check_fault(&shown, 2, &["the answers of kmeans are not shown"]);
+    // Of one in rounds, the last round that is done; any other by its own name.
+    let shown = |job: &str| {
+        let shown = tegula().args(["show", "--state", &state, "--job", job]).output().unwrap();
+        (shown.stdout, String::from_utf8_lossy(&shown.stderr).into_owned())
+    };
+    let (last, said) = shown("points");
+    assert!(last == plain && said.contains(": all of "), "{said}");
+    let third = run(&[&kmeans[..], &["--rounds", "3"]].concat(), &[]).0;
+    let (round, said) = shown("points.3");
+    assert!(round == third && round != plain && said.ends_with("tegula: round 3\n"), "{said}");
 }
 
 /// Answers are shown as the command gave them, with every option that changes them.

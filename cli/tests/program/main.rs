@@ -12,6 +12,7 @@ mod devices_work_beside_the_cores;
 mod errors_have_the_advice_of_their_kind;
 mod events_tell_what_a_job_does;
 mod every_command_bears_odd_input;
+mod exit_codes_are_as_documented;
 mod generated_input_is_the_same_again;
 mod interrupts_leave_nothing_behind;
 mod jobs_over_lines_answer;

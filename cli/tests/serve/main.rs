@@ -4,6 +4,7 @@
 mod a_disk_takes_nothing;
 mod a_run_is_watched_without_a_server;
 mod examples_of_the_interface_are_answered;
+mod flags_of_server_and_clients_do_something;
 mod jobs_share_the_machine;
 mod killed_servers_and_jobs_go_on;
 mod only_users_may_ask;

@@ -37,12 +37,14 @@ impl<'r, C: Aggregate> Holdings<'r, C> {
             .attended_by
             .iter()
             .fold(Outlet::new(stage.partial), |outlet, attends| attends.outlet(index, outlet));
+        let workers = stage.pool.workers();
+        let in_share = stage.share.map_or(workers, |share| share.count(workers)).max(1);
         let making = Making {
             chunks: stage.chunks,
             outlet,
             limits: stage.table_limits,
             range: stage.facts.key_range,
-            share_bytes: stage.plan.likely_bytes() / stage.pool.workers() as u64,
+            share_bytes: stage.plan.likely_bytes() / in_share as u64,
             container: stage.container,
             tables: container::tables,
         };

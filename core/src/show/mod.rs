@@ -137,9 +137,10 @@ impl<J: Job> fmt::Debug for Show<'_, J> {
 
 impl<'s, J: Job> Show<'s, J> {
     /// Makes shows as often as `every` says, in the order of the answer and with its top N, and passes them
-    /// to `see`. Shows come one after the other, with ascending input; the last, of all of it, when the map
-    /// stage has ended, or of a top N the reduce stage. The function runs on a thread of its own while workers map; it may run jobs on the
-    /// same engine. An error that it returns, or a panic, fails the job.
+    /// to `see`. Shows come one after the other, with ascending input. The last is of all of it: it follows the
+    /// map stage or, if it has a top N, the reduce stage. The function runs on a thread of its own while workers
+    /// map, and for the last show of a top N on the caller's; it may run jobs on the same engine. An error that
+    /// it returns, or a panic, fails the job.
     pub fn new(
         every: Every,
         see: impl FnMut(&Shown<'_, J>) -> Result<()> + Send + 's,

@@ -267,10 +267,9 @@ impl<C: Aggregate> Maker<'_, '_, C> {
         closed.by.iter().for_each(|&worker| context.core.go_to_group_of(worker));
         partial.take_in(epochs.partial(closed.number))?;
         self.bytes += closed.bytes;
-        if is_for_answer {
-            return Ok(());
+        if !is_for_answer {
+            epochs.kept_pairs.store(self.upkeep.fold(partial, 0)?, Ordering::Relaxed);
         }
-        epochs.kept_pairs.store(self.upkeep.fold(partial, 0)?, Ordering::Relaxed);
         self.upkeep.relieve(partial)
     }
 

@@ -25,11 +25,11 @@ impl StateFolder {
     /// Returns the folder of the job called `id` below `state`, made if need be.
     ///
     /// # Errors
-    /// [`StateError::Name`], [`StateError::InUse`], [`StorageError::Folder`].
+    /// [`StateError::Name`], [`StateError::InUse`], [`StateError::Folder`].
     pub(crate) fn open(state: &Path, id: &str) -> Result<StateFolder> {
         let path = StateFolder::path_of(state, id)?;
         fs::create_dir_all(&path)
-            .map_err(|cause| StorageError::Folder { path: path.clone(), cause })?;
+            .map_err(|cause| StateError::Folder { path: path.clone(), cause })?;
         StateFolder::of(Arc::new(Disk::new(path)))
     }
 

@@ -8,6 +8,7 @@ use crate::error::{Result, StateError, StorageError};
 use crate::identity::Identity;
 use crate::storage::{Disk, Storage};
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -41,9 +42,13 @@ pub struct StateReport {
 /// Returns the names of the jobs in a state, in their order.
 ///
 /// # Errors
-/// [`StorageError::Folder`] if it cannot be read.
+/// [`StateError::Missing`] if there is no such folder, and [`StateError::Folder`] if it cannot be read.
 pub fn jobs_of(state: &Path) -> Result<Vec<String>> {
-    let fault = |cause| StorageError::Folder { path: state.to_path_buf(), cause };
+    let path = || state.to_path_buf();
+    let fault = |cause: io::Error| match cause.kind() {
+        io::ErrorKind::NotFound => StateError::Missing { path: path() },
+        _ => StateError::Folder { path: path(), cause },
+    };
     let mut jobs = Vec::new();
     for entry in fs::read_dir(state).map_err(fault)? {
         let entry = entry.map_err(fault)?;

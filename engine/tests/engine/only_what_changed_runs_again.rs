@@ -498,3 +498,52 @@ fn an_incremental_run_takes_the_place_of_a_done_one_that_was_not() {
     let other = engine.job(&Counts).options(&bench.state("unfinished")).run(bench.input());
     error_saying(&engine, other, &["another job"]);
 }
+
+/// The power goes at each call of the run that begins anew: the next run finds the old state or the new one, never a
+/// mixture that it refuses.
+#[test]
+fn the_power_may_go_while_an_incremental_run_takes_the_place() {
+    let bench = Bench::new(&[words(1, 400)]);
+    let engine = engine(2);
+    let plain = text_of(&engine.job(&JOB).run(bench.input()).unwrap(), count_line);
+    let calls = [
+        Call::Create,
+        Call::Open,
+        Call::Rename,
+        Call::Remove,
+        Call::List,
+        Call::SyncFolder,
+        Call::WriteAt,
+        Call::SyncFile,
+    ];
+    for call in calls {
+        let mut lost = 0;
+        loop {
+            let folder = tempfile::tempdir().unwrap();
+            let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
+            let by_place = State::on(Arc::clone(&disk)).save_every(SaveEvery::Tiles(1));
+            let by_place = Options { state: Some(by_place), ..Options::default() };
+            engine.job(&JOB).options(&by_place).run(bench.input()).unwrap();
+            let run = |storage: Arc<dyn Storage>| {
+                let options = options(State::on(storage), Incremental::default());
+                engine.job(&JOB).options(&options).run(bench.input())
+            };
+            let faulty = Faulty::new(Arc::clone(&disk), lost);
+            let faulty = faulty.fail_once(call, lost + 1, Fault::PowerLoss);
+            let ended = run(Arc::new(faulty.clone()));
+            let is_whole = faulty.calls(call) <= lost;
+            if !is_whole {
+                faulty.lose_power();
+            }
+            let output = run(disk).unwrap_or_else(|error| panic!("{call:?} {lost}: {error}"));
+            for output in ended.into_iter().chain([output]) {
+                assert!(text_of(&output, count_line) == plain, "{call:?} {lost}");
+            }
+            if is_whole {
+                break;
+            }
+            lost += 1;
+        }
+        assert!(lost > 0, "{call:?}: never called");
+    }
+}

@@ -12,13 +12,13 @@ use proptest::prelude::*;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use tegula::storage::{Disk, Storage};
 use tegula::{
-    Cut, Engine, Error, Input, Keep, Options, Result, SaveEvery, State, StateError, StorageError,
-    WordClass,
+    Cut, Engine, Error, Input, Keep, Options, Place, Result, SaveEvery, State, StateError,
+    StorageError, WordClass,
 };
 use tegula_testing::{Call, Fault, Faulty};
 use tempfile::TempDir;
@@ -84,6 +84,54 @@ fn a_run_that_keeps_nothing_is_resumed_from_its_last_save() {
             last = restored;
         }
     }
+}
+
+/// Where saves are a matter of time, the first half second of such a run is not saved.
+#[test]
+fn a_run_that_keeps_nothing_begins_to_save_late() {
+    let text = words(3000);
+    let expected = plain(Input::bytes(text.clone()));
+    let engine = engine(2);
+    let mapped = Mutex::new(Vec::new());
+    let run = |folder: &Path, pause: Duration, fails: bool| {
+        let (text, mapped) = (&text, &mapped);
+        let map = mapping(move |split, emit| {
+            mapped.lock().unwrap().push((split.offset(), Instant::now()));
+            std::thread::sleep(pause);
+            if fails && split.offset() + 2000 > text.len() as u64 {
+                let place = Place { source: split.path(), line: None, offset: None };
+                return Err(Error::Record { place, cause: "no more".into() });
+            }
+            split.fields().for_each(|word| emit(word, 1));
+            Ok(())
+        });
+        let state = Some(State::new(folder, "words").keep(Keep::Nothing));
+        let (tile_bytes, split_bytes) = (Some(TILE_BYTES), Some(500));
+        let options = Options { state, tile_bytes, split_bytes, ..Options::default() };
+        engine.job(&map.named("slow")).options(&options).run(Input::bytes(text.clone()))
+    };
+    let short = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let output = run(short.path(), Duration::ZERO, false).unwrap();
+        assert_eq!(
+            (text_of(&output, count_line), output.stats().restored_bytes),
+            (expected.clone(), 0)
+        );
+        assert_eq!(left(&short.path().join("words")).0, 0);
+    }
+    // Two workers map all in about 1.6 seconds.
+    mapped.lock().unwrap().clear();
+    let splits = text.len() as u32 / 500;
+    let long = tempfile::tempdir().unwrap();
+    let failed = run(long.path(), Duration::from_millis(3200) / splits, true);
+    assert!(matches!(failed, Err(Error::Record { .. })));
+    let first = std::mem::take(&mut *mapped.lock().unwrap());
+    let output = run(long.path(), Duration::ZERO, false).unwrap();
+    let again: Vec<u64> = mapped.lock().unwrap().iter().map(|one| one.0).collect();
+    assert_eq!(text_of(&output, count_line), expected);
+    assert!(output.stats().restored_bytes > 0);
+    let early = |one: &&(u64, Instant)| one.1 < first[0].1 + Duration::from_millis(150);
+    assert!(first.iter().filter(early).all(|(offset, _)| again.contains(offset)));
 }
 
 #[test]

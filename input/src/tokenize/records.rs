@@ -81,7 +81,7 @@ impl<'s, const N: usize> Records<'s, N> {
             (fields, is_record)
         };
         if !is_record {
-            return Some(self.odd());
+            return Some(Err(self.odd()));
         }
         // SAFETY: as above, and N is at least 1.
         self.start = unsafe { self.positions.at(self.next + N - 1) } + 1;
@@ -92,14 +92,14 @@ impl<'s, const N: usize> Records<'s, N> {
     /// A line that is no record, although the positions contain enough ends after its start.
     #[cold]
     #[inline(never)]
-    fn odd(&mut self) -> Result<[&'s [u8]; N], &'s [u8]> {
+    fn odd(&mut self) -> &'s [u8] {
         let (line, length) = self.line();
         self.start += length;
         let mut left = self.next..self.positions.len();
         // SAFETY: the range ends at the number of positions.
         let next = left.find(|&index| unsafe { self.positions.at(index) } >= self.start);
         self.next = next.unwrap_or(self.positions.len());
-        Err(line)
+        line
     }
 
     /// Returns the line that begins at `start`, and its length with its newline.
@@ -111,30 +111,35 @@ impl<'s, const N: usize> Records<'s, N> {
         }
     }
 
-    /// Moves the window to the next record and searches it. A record whose ends are not all in the window
-    /// is split alone.
+    /// Moves the window to the next record and searches it. Returns whether the record's ends are all in it.
     #[inline(never)]
-    fn refill(&mut self) -> Option<Result<[&'s [u8]; N], &'s [u8]>> {
+    fn refill(&mut self) -> bool {
         self.rest = &self.rest[self.start..];
         (self.start, self.next) = (0, 0);
         let window = &self.rest[..self.rest.len().min(WINDOW)];
         self.positions.restart(false);
         // SAFETY: `self.simd` is a level of this machine.
         unsafe { self.positions.find(self.simd, [self.separator, b'\n'], window) };
-        if let Some(record) = self.found() {
-            return Some(record);
-        }
+        self.positions.len() >= N
+    }
+
+    /// Takes the line at the begin of the window, whose ends are not all in it; `None` at the end of the text.
+    #[cold]
+    #[inline(never)]
+    fn alone(&mut self) -> Option<&'s [u8]> {
         if self.rest.is_empty() {
             return None;
         }
         let (line, length) = self.line();
         self.rest = &self.rest[length..];
         self.positions.restart(false);
-        Some(fields(self.separator, line).ok_or(line))
+        Some(line)
     }
 }
 
 /// Returns the fields of one line, if there are `N`.
+#[cold]
+#[inline(never)]
 fn fields<const N: usize>(separator: u8, line: &[u8]) -> Option<[&[u8]; N]> {
     let mut all = line.split(|byte| *byte == separator);
     let mut fields = [&[][..]; N];
@@ -149,9 +154,16 @@ impl<'s, const N: usize> Iterator for Records<'s, N> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        match self.found() {
-            None => self.refill(),
-            found => found,
+        // Rare lines come as other types than the item: if the item's place were given to those functions, each record
+        // would be written to memory.
+        loop {
+            if let Some(found) = self.found() {
+                return Some(found);
+            }
+            if !self.refill() {
+                let line = self.alone()?;
+                return Some(fields(self.separator, line).ok_or(line));
+            }
         }
     }
 }

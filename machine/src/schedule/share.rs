@@ -66,6 +66,11 @@ impl Share {
         !(0..workers).any(|worker| self.has(worker))
     }
 
+    /// Returns how many of the first `workers` may take new work.
+    pub fn count(&self, workers: usize) -> usize {
+        (0..workers).filter(|&worker| self.has(worker)).count()
+    }
+
     /// Returns the workers in the share among the first `workers`, in order.
     pub fn ranges(&self, workers: usize) -> Vec<Range<usize>> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
@@ -107,6 +112,7 @@ mod tests {
             share.set(ranges.iter().cloned().flatten());
             let is_in = |worker| ranges.iter().any(|range| range.contains(&worker));
             assert!((0..4096).all(|worker| share.has(worker) == is_in(worker)), "{ranges:?}");
+            assert_eq!(share.count(4096), ranges.iter().map(Range::len).sum::<usize>());
             assert_eq!(
                 (share.is_empty(4096), &share.ranges(4096)[..]),
                 (ranges.is_empty(), ranges)
