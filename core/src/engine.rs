@@ -140,8 +140,8 @@ impl Engine {
 
     /// Begins a sort of pairs of bytes that the caller's tasks make, such as the calls of a job's map. `sections` are the
     /// keys, ascending, at which parts of the order begin that can be read side by side; there is at least one, and
-    /// what is before the first counts as its. `input_bytes` are those of all tasks. Of the options, `cancel` applies.
-    /// Takes half of the usable memory. Costs are those of [`sort`](Engine::sort).
+    /// what is before the first counts as its. `input_bytes` are those of all tasks. Of the options, `cancel` and `share`
+    /// apply. Takes half of the usable memory. Costs are those of [`sort`](Engine::sort).
     ///
     /// # Errors
     /// [`MemoryError::TooSmall`](crate::error::MemoryError) if half of the memory is too little.

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::heads::RANGES_MOST;
 use crate::memory::{BlockPool, Budget, usable_bytes};
 use crate::options::Options;
-use crate::schedule::for_each;
+use crate::schedule::{Pool, for_each};
 use crate::storage::Scratch;
 use crate::sync::Mutex;
 use std::fmt;
@@ -46,6 +46,8 @@ const BUFFER_BYTES: usize = 16 << 10;
 /// makes it, [`begin`](PairSort::begin) takes a task's pairs, and [`sorted`](PairSort::sorted) gives their order.
 pub struct PairSort<'e> {
     core: &'e Core,
+    /// The workers of the run's share.
+    pool: Pool,
     form: Form,
     failure: Failure,
     blocks: Arc<BlockPool>,
@@ -114,6 +116,7 @@ impl<'e> PairSort<'e> {
         let blocks = BlockPool::new(Budget::new(Some(memory_bytes - waiting)));
         Ok(PairSort {
             core,
+            pool: core.pool().within(options.share.clone()),
             form: Form::pairs(),
             failure: Failure::new(&options.cancel),
             blocks,
@@ -167,7 +170,7 @@ impl<'e> PairSort<'e> {
             }
         }
         let waiting: Vec<_> = by_worker.into_iter().map(Mutex::new).collect();
-        for_each(self.core.pool(), &self.failure, STAGE, waiting.len(), |_, list| {
+        for_each(&self.pool, &self.failure, STAGE, waiting.len(), |_, list| {
             self.take_early(std::mem::take(&mut *waiting[list].lock()))
         })?;
         let mut ranges = Vec::new();
@@ -181,7 +184,7 @@ impl<'e> PairSort<'e> {
     /// Rows of a range that are read side by side: two more than there are piles, so that of more, which piles have
     /// where tasks did not ascend, some can be merged.
     fn rows(&self) -> usize {
-        self.core.pool().workers() + 2
+        self.pool.workers() + 2
     }
 
     fn division(&self) -> &Division {
@@ -209,7 +212,7 @@ impl<'e> PairSort<'e> {
         let known = Known {
             bytes,
             record_bytes: (there / count.max(1)).max(1) as u64,
-            workers: self.core.pool().workers() as u64,
+            workers: self.pool.workers() as u64,
             rows: self.rows() as u64,
             usable_bytes: usable_bytes(&self.blocks),
             l2_bytes: self.core.topology().l2_bytes(),
@@ -388,10 +391,10 @@ impl SortedPairs<'_> {
         section: usize,
         mut see: impl FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<()> {
-        let PairSort { core, form, failure, blocks, scratch, .. } = &self.sort;
+        let PairSort { pool, form, failure, blocks, scratch, .. } = &self.sort;
         let Division { sizes, sections, .. } = self.sort.division();
         let pass = RangePass {
-            pool: core.pool(),
+            pool,
             blocks,
             form,
             unique: false,
