@@ -10,9 +10,10 @@ Maps come at four speeds: the engine's own (`words`, `field`, `grep`, `lines`), 
 batches (`map_arrow`, `map_array`), and of one record (`map`) or of many (`map_split`).
 """
 
+from importlib import import_module as _import_module
 from pathlib import Path as _Path
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from tegula._ray import Cluster, ray
 from tegula.combines import Column, count, max, mean, min, sum
 from tegula.engine import Cancel, Engine, Topology
 from tegula.errors import (
@@ -41,8 +42,32 @@ from tegula.ready import (
     stringmatch,
 )
 from tegula.result import Estimate, Result, Seen
-from tegula.server import Server, Submitted, connect
 from tegula.sources import Source, array, batches, files, pairs, records, text
+
+if _TYPE_CHECKING:
+    from tegula._ray import Cluster, ray
+    from tegula.server import Server, Submitted, connect
+
+# Few programs need them, and what they import takes as long as all the rest.
+_LATE = {
+    "Cluster": "tegula._ray",
+    "Server": "tegula.server",
+    "Submitted": "tegula.server",
+    "connect": "tegula.server",
+    "ray": "tegula._ray",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATE:
+        raise AttributeError(f"module 'tegula' has no attribute {name!r}")
+    value = getattr(_import_module(_LATE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})
 
 
 def include() -> str:

@@ -42,6 +42,19 @@ def test_the_package_is_typed() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_what_few_need_is_imported_when_it_is_asked_for() -> None:
+    late = ["tegula.server", "tegula._ray", "http.client", "ssl", "subprocess"]
+    program = f"""
+import sys
+import tegula as tg
+early = [name for name in {late} if name in sys.modules]
+assert not early, early
+assert all(hasattr(tg, name) for name in tg.__all__) and {{*tg.__all__}} <= {{*dir(tg)}}
+assert tg.connect.__module__ == "tegula.server" and not hasattr(tg, "absent")
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_docstrings_show_what_is_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -92,8 +92,11 @@ impl Store {
     fn read(&self, id: u64) -> Option<Job> {
         let folder = self.folder(id);
         let job = folder.read().ok().filter(|job| job.id == id);
-        if job.is_none() {
-            crate::say(&format!("{}: no record of a job is here", folder.0.display()));
+        match &job {
+            // A server that was killed may not have come to it.
+            Some(job) if job.state.is_over() => folder.remove_state(),
+            Some(_) => {}
+            None => crate::say(&format!("{}: no record of a job is here", folder.0.display())),
         }
         job
     }
@@ -208,10 +211,14 @@ impl Folder {
         let _ = fs::remove_dir_all(&self.0);
     }
 
-    /// Removes the state, which a job that is over does not need.
+    /// Removes the state, which a job that is over does not need. It is renamed first: if this process is killed
+    /// meanwhile, no later run of the job finds a part of it.
     pub(crate) fn remove_state(&self) {
-        for name in ["state", "scratch"] {
-            let _ = fs::remove_dir_all(self.path(name));
+        let removed = self.path("state.removed");
+        let _ = fs::remove_dir_all(&removed);
+        let _ = fs::rename(self.path("state"), &removed);
+        for path in [removed, self.path("scratch")] {
+            let _ = fs::remove_dir_all(path);
         }
     }
 

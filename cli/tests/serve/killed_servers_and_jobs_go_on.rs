@@ -103,6 +103,23 @@ fn damaged_folders_and_a_clock_that_was_set_back_stop_no_server() {
     assert_eq!(server.submit(&["wordcount", "text"]), 9);
 }
 
+/// As a server leaves them that was killed while it removed the state of a job.
+#[test]
+fn states_of_jobs_that_are_over_are_removed_by_the_next_server() {
+    let mut server = Server::start(&[]);
+    let id = server.submit(&["wordcount", "text"]);
+    server.answer(id);
+    server.kill();
+    let left = ["state", "state.removed", "scratch"].map(|name| state_of(&server, id).join(name));
+    for folder in &left {
+        fs::create_dir_all(folder.join("run")).unwrap();
+        fs::write(folder.join("run/snapshot-00000001"), "").unwrap();
+    }
+    server.begin();
+    assert_eq!(server.get(&format!("/api/jobs/{id}"))["state"], "done");
+    assert!(left.iter().all(|folder| !folder.exists()));
+}
+
 #[test]
 fn jobs_that_are_over_for_long_are_removed() {
     let mut server = Server::start(&[]);

@@ -341,6 +341,7 @@ impl Supervisor {
         let mut jobs = self.lock();
         let entry = jobs.open_entry(id)?;
         entry.job.cancelling = true;
+        let is_over = entry.running.is_none();
         match &entry.running {
             Some(running) => {
                 let _ = running.control.send(json!({ "cancel": true }).to_string());
@@ -353,10 +354,12 @@ impl Supervisor {
             None => {
                 (entry.job.state, entry.job.cancelling) = (State::Cancelled, false);
                 entry.job.ended_at_s = Some(now_s());
-                self.store.folder(id).remove_state();
             }
         }
         self.keep(&jobs, id);
+        if is_over {
+            self.store.folder(id).remove_state();
+        }
         jobs.note(id, true);
         self.schedule(&mut jobs);
         jobs.summary(id)

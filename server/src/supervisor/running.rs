@@ -246,13 +246,13 @@ impl Supervisor {
             job.message = Some(reason(job, &running.view, &folder));
         }
         (job.cancelling, job.log_bytes) = (false, folder.log_bytes());
-        if job.state.is_over() {
+        let is_over = job.state.is_over();
+        if is_over {
             job.ended_at_s = Some(now_s());
             // The rest is in the view.
             job.progress = job.progress.as_ref().map(short);
             let answer = std::fs::metadata(folder.path("answer")).ok();
             job.answer_bytes = answer.filter(|_| job.state == State::Done).map(|file| file.len());
-            folder.remove_state();
         }
         let written = folder.write_view(&running.view.snapshot());
         let places = running.view.places().map_or(Ok(()), |places| folder.write_places(places));
@@ -260,6 +260,9 @@ impl Supervisor {
             say(&fault.0);
         }
         self.keep(&jobs, id);
+        if is_over {
+            folder.remove_state();
+        }
         jobs.note(id, true);
         self.schedule(&mut jobs);
     }
