@@ -107,10 +107,14 @@ impl Sizes {
 
     /// Returns the sizes for dividing a range of `bytes` again, within the memory for sorting one: half of it for the
     /// pile, or all of it, by turns, where half is too little. Returns `None` if that did not help last time.
+    ///
+    /// The depth is bounded: half of the memory is taken until it is less than [`GRAIN_BYTES`], so 10 times at most, and
+    /// then a range is divided again if it has three quarters at most of the one that it came from: 2.4 times for each
+    /// halving between the first range and the memory for sorting one. So many times, at most, a record is moved.
     pub(super) fn again(&self, bytes: u64) -> Option<Sizes> {
         let half = self.work_bytes / 2;
         let is_spilled = half < GRAIN_BYTES.max(64 * CHUNK_BYTES_LEAST_AGAIN);
-        if is_spilled && bytes > self.divided_bytes / 8 * 7 {
+        if is_spilled && bytes > self.divided_bytes / 4 * 3 {
             return None;
         }
         let pile = if is_spilled { self.work_bytes } else { half };
@@ -165,6 +169,32 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+    /// Returns how often a range is divided, one in the other, where `largest` comes out of each division.
+    fn depth(mut sizes: Sizes, mut bytes: u64, largest: impl Fn(u64) -> u64) -> u32 {
+        let mut depth = 0;
+        while bytes > sizes.work_bytes {
+            let Some(again) = sizes.again(bytes) else { break };
+            (sizes, bytes, depth) = (again, largest(bytes), depth + 1);
+        }
+        depth
+    }
+
+    #[test]
+    fn ranges_are_divided_a_bounded_number_of_times() {
+        let form = Sort::lines().form().unwrap();
+        for usable_bytes in [WORKER_BYTES_LEAST, 3 << 20, 64 << 20, 1 << 30, 1 << 40] {
+            let bytes = 1_u64 << 40;
+            let (workers, rows, record_bytes, l2_bytes) = (1, 3, 20, 1 << 20);
+            let known = Known { bytes, record_bytes, workers, rows, usable_bytes, l2_bytes };
+            let sizes = Sizes::new(known, &form);
+            // One record, or keys of which a sample says nothing.
+            assert!(depth(sizes, bytes, |bytes| bytes) <= 11, "{sizes:?}");
+            // The largest that are divided again: from 2^40 bytes to 2^16 these are 24 halvings.
+            assert!(depth(sizes, bytes, |bytes| bytes / 4 * 3) <= 10 + 58, "{sizes:?}");
+            // As a good sample has it.
+            assert!(depth(sizes, bytes, |bytes| bytes / 8) <= 10, "{sizes:?}");
         }
     }
 }
