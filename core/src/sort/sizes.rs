@@ -108,9 +108,9 @@ impl Sizes {
     /// Returns the sizes for dividing a range of `bytes` again, within the memory for sorting one: half of it for the
     /// pile, or all of it, by turns, where half is too little. Returns `None` if that did not help last time.
     ///
-    /// The depth is bounded: half of the memory is taken until it is less than [`GRAIN_BYTES`], so 10 times at most, and
-    /// then a range is divided again if it has three quarters at most of the one that it came from: 2.4 times for each
-    /// halving between the first range and the memory for sorting one. So many times, at most, a record is moved.
+    /// The depth is bounded. Half of the memory is taken until that is less than [`GRAIN_BYTES`], 10 times at most. After
+    /// that, a range is divided again only if it has at most three quarters of the bytes of the one that it came from:
+    /// 2.4 times for each halving from the first range to the memory for sorting one. A record is moved once each time.
     pub(super) fn again(&self, bytes: u64) -> Option<Sizes> {
         let half = self.work_bytes / 2;
         let is_spilled = half < GRAIN_BYTES.max(64 * CHUNK_BYTES_LEAST_AGAIN);
@@ -171,6 +171,7 @@ mod tests {
             }
         }
     }
+
     /// Returns how often a range is divided, one in the other, where `largest` comes out of each division.
     fn depth(mut sizes: Sizes, mut bytes: u64, largest: impl Fn(u64) -> u64) -> u32 {
         let mut depth = 0;
