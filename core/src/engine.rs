@@ -10,6 +10,7 @@ use crate::job_run::JobRun;
 use crate::memory::{BlockPool, Budget, resident_bytes, return_large_allocations, work_in};
 use crate::options::Options;
 use crate::schedule::{Placement, Pool};
+use crate::sizing;
 use crate::sort::{self, PairSort, Sort, SortTo};
 use crate::stats::Stats;
 use crate::storage::{Disk, Storage};
@@ -111,8 +112,8 @@ impl Engine {
 
     /// Sorts the input. Time is linear in the input's bytes, plus O(n log n) for the n records, of which the
     /// logarithm is that of a range that fits a cache. Memory holds the input once, or as much as the budget
-    /// allows: the rest goes to the engine's scratch storage once, and if a range should be larger than the
-    /// budget, once more. `order` and `top` of the options do not apply.
+    /// allows: the rest goes to the engine's scratch storage once, and again each time that a range is divided
+    /// because it is larger than a worker's part of the budget. `order` and `top` of the options do not apply.
     ///
     /// # Errors
     /// See [`Error`](crate::error::Error); after an error the written bytes are not the answer.
@@ -136,6 +137,15 @@ impl Engine {
         options: &Options,
     ) -> Result<Stats> {
         sort::run(self.core(), sort, input, to, options)
+    }
+
+    /// Returns whether the limit on memory leaves a job of this kind, with this input, the least that it needs beside
+    /// [`Options::beside_bytes`]. Without a limit it does.
+    pub fn has_room_for<J: Job>(&self, input: &Input, options: &Options) -> bool {
+        let core = self.core();
+        let split_bytes = options.split_bytes.unwrap_or(sizing::unit_bytes(core.topology()));
+        let held_bytes = options.beside_bytes.saturating_add(input.list_bytes());
+        core.shares::<J::Combine>(split_bytes, held_bytes, core.pool().workers()).is_ok()
     }
 
     /// Begins a sort of pairs of bytes that the caller's tasks make, such as the calls of a job's map. `sections` are the

@@ -92,7 +92,7 @@ impl Settings {
         }
         let input_bytes = listed.bytes.iter().flatten().sum();
         let mut options = self.options(&host, input_bytes);
-        let sort = self.sort(&host, input_bytes, &mut options)?;
+        let sort = self.sort(&host, &listed.input, input_bytes, &mut options)?;
         let split_bytes = options.split_bytes.unwrap_or(DEFAULT_TILE_BYTES);
         let place = Workplace::open(host.scratch, output.folder())?;
         let tasks = Tasks::new(&self, &place, &options.cancel, output.path())?;
@@ -150,10 +150,11 @@ impl Settings {
     }
 
     /// Returns a sort for the job's pairs; `None` if they are wanted in lists: for a state, or because half of the memory
-    /// is too little for a sort.
+    /// is too little for a sort, or the other half for the job.
     fn sort<'e>(
         &self,
         host: &Host<'e>,
+        input: &Input,
         input_bytes: u64,
         options: &mut Options,
     ) -> Result<Option<PairSort<'e>>> {
@@ -164,10 +165,16 @@ impl Settings {
         let sections = (0..self.parts).map(first).collect();
         match host.engine.pair_sort(sections, input_bytes, options) {
             Ok(sort) => {
-                if host.memory_bytes.is_some() {
-                    let bytes = usize::try_from(sort.memory_bytes()).unwrap_or(usize::MAX);
-                    options.beside_bytes = options.beside_bytes.saturating_add(bytes);
+                if host.memory_bytes.is_none() {
+                    return Ok(Some(sort));
                 }
+                let bytes = usize::try_from(sort.memory_bytes()).unwrap_or(usize::MAX);
+                let beside_bytes = options.beside_bytes.saturating_add(bytes);
+                let beside_sort = Options { beside_bytes, ..options.clone() };
+                if !host.engine.has_room_for::<Mapping<'_>>(input, &beside_sort) {
+                    return Ok(None);
+                }
+                *options = beside_sort;
                 Ok(Some(sort))
             }
             Err(Error::Memory(_)) => Ok(None),

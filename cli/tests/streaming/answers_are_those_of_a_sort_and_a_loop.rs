@@ -62,7 +62,7 @@ fn lines_are_sorted_and_divided() {
     assert!(place.is_clean());
 }
 
-/// Keys that are mostly distinct are sorted; those of a job with a state are listed.
+/// Keys that are mostly distinct are sorted; those of a job with a state, or with little memory, are listed.
 #[test]
 fn distinct_keys_are_sorted_and_divided() {
     let number = |at: u32| at.wrapping_mul(0x9e37_79b1) % 70_000;
@@ -71,7 +71,8 @@ fn distinct_keys_are_sorted_and_divided() {
     let runs: &[&[&str]] = &[
         &["--workers", "1"],
         &["--workers", "3", "--split", "50k"],
-        &["--memory", "48M", "--workers", "2"],
+        &["--memory", "64M", "--workers", "2"],
+        &["--memory", "128M", "--workers", "2"],
         &["--state", "state", "--job", "listed"],
     ];
     for parts in [1, 200] {

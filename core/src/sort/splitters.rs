@@ -66,10 +66,10 @@ impl Splitters {
         chosen.extend(borders.iter().map(|key| (key.clone(), 0)));
         chosen.sort_unstable();
         chosen.dedup();
-        let begin = |border: &Box<[u8]>| {
-            chosen.partition_point(|(key, split)| (key, *split) <= (border, 0))
-        };
-        let begins = std::iter::once(0).chain(borders.iter().map(begin)).collect();
+        let of_borders = borders
+            .iter()
+            .map(|border| chosen.partition_point(|(key, split)| (key, *split) <= (border, 0)));
+        let begins = std::iter::once(0).chain(of_borders).collect();
         (Splitters::new(chosen), begins)
     }
 
