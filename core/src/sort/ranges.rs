@@ -164,6 +164,8 @@ impl<'r> Worker<'r> {
             return self.divide(range, &again, target);
         }
         let (bytes, records) = (bytes as usize, records as usize);
+        let starts_bytes = if form.has_one_size() { 0 } else { 4 * (records + 1) };
+        self.make_room([bytes, 2 * 8 * records, starts_bytes], sizes);
         let Worker { pass, data, numbers, starts, out } = self;
         let data = data.bytes(bytes)?;
         let mut at = 0;
@@ -191,6 +193,17 @@ impl<'r> Worker<'r> {
             }
         }
         pass.sort(&Lines { bytes: data, starts }, numbers, out, target)
+    }
+
+    /// Gives memory back that earlier ranges needed, if it is too much beside what this range needs: one had few
+    /// long records, say, and this one has many short ones.
+    fn make_room(&mut self, needs: [usize; 3], sizes: &Sizes) {
+        let rooms = [&mut self.data, &mut self.numbers, &mut self.starts];
+        let held = |room: &Room| room.block.as_ref().map_or(0, Block::bytes);
+        let all: usize = rooms.iter().zip(needs).map(|(room, need)| held(room).max(need)).sum();
+        if all as u64 > sizes.rooms_bytes() {
+            rooms.into_iter().for_each(|room| room.block = None);
+        }
     }
 
     /// Partitions a range again, alone, and sorts the resulting ranges.

@@ -141,6 +141,10 @@ impl Form {
         }
     }
 
+    pub(super) fn has_one_size(&self) -> bool {
+        matches!(self.kind, Kind::Fixed(_))
+    }
+
     /// The least bytes of a record.
     pub(super) fn least_bytes(&self) -> usize {
         match self.kind {

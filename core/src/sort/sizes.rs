@@ -105,6 +105,11 @@ impl Sizes {
         }
     }
 
+    /// Returns the bytes that the three pieces of memory for sorting a range may have, rounded up.
+    pub(super) fn rooms_bytes(&self) -> u64 {
+        self.work_bytes + 3 * GRAIN_BYTES
+    }
+
     /// Returns the sizes for dividing a range of `bytes` again, within the memory for sorting one: half of it for the
     /// pile, or all of it, by turns, where half is too little. Returns `None` if that did not help last time.
     ///
