@@ -170,11 +170,14 @@ impl Settings {
                 }
                 let bytes = usize::try_from(sort.memory_bytes()).unwrap_or(usize::MAX);
                 let beside_bytes = options.beside_bytes.saturating_add(bytes);
-                let beside_sort = Options { beside_bytes, ..options.clone() };
+                // A piece of the input that is one line may be as long as a line that is printed.
+                let line_bytes = u64::try_from(self.line_bytes_most).unwrap_or(u64::MAX);
+                let split_bytes = options.split_bytes.map(|bytes| bytes.max(line_bytes));
+                let beside_sort = Options { beside_bytes, split_bytes, ..options.clone() };
                 if !host.engine.has_room_for::<Mapping<'_>>(input, &beside_sort) {
                     return Ok(None);
                 }
-                *options = beside_sort;
+                options.beside_bytes = beside_bytes;
                 Ok(Some(sort))
             }
             Err(Error::Memory(_)) => Ok(None),
