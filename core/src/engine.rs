@@ -10,7 +10,8 @@ use crate::job_run::JobRun;
 use crate::memory::{BlockPool, Budget, resident_bytes, return_large_allocations, work_in};
 use crate::options::Options;
 use crate::schedule::{Placement, Pool};
-use crate::sort::{self, Sort, SortTo};
+use crate::sizing;
+use crate::sort::{self, PairSort, Sort, SortTo};
 use crate::stats::Stats;
 use crate::storage::{Disk, Storage};
 use crate::tasks;
@@ -111,8 +112,8 @@ impl Engine {
 
     /// Sorts the input. Time is linear in the input's bytes, plus O(n log n) for the n records, of which the
     /// logarithm is that of a range that fits a cache. Memory holds the input once, or as much as the budget
-    /// allows: the rest goes to the engine's scratch storage once, and if a range should be larger than the
-    /// budget, once more. `order` and `top` of the options do not apply.
+    /// allows: the rest goes to the engine's scratch storage once, and again each time that a range is divided
+    /// because it is larger than a worker's part of the budget. `order` and `top` of the options do not apply.
     ///
     /// # Errors
     /// See [`Error`](crate::error::Error); after an error the written bytes are not the answer.
@@ -136,6 +137,53 @@ impl Engine {
         options: &Options,
     ) -> Result<Stats> {
         sort::run(self.core(), sort, input, to, options)
+    }
+
+    /// Returns whether the limit on memory leaves a job of this kind, with this input, the least that it needs beside
+    /// [`Options::beside_bytes`]. Without a limit it does.
+    pub fn has_room_for<J: Job>(&self, input: &Input, options: &Options) -> bool {
+        let core = self.core();
+        let split_bytes = options.split_bytes.unwrap_or(sizing::unit_bytes(core.topology()));
+        let held_bytes = options.beside_bytes.saturating_add(input.list_bytes());
+        core.shares::<J::Combine>(split_bytes, held_bytes, core.pool().workers()).is_ok()
+    }
+
+    /// Begins a sort of pairs of bytes that the caller's tasks make, such as the calls of a job's map. `sections` are the
+    /// keys, ascending, at which parts of the order begin that can be read side by side; there is at least one, and
+    /// what is before the first counts as its. `input_bytes` are those of all tasks. Of the options, `cancel` and `share`
+    /// apply. Takes half of the usable memory. Costs are those of [`sort`](Engine::sort).
+    ///
+    /// # Errors
+    /// [`MemoryError::TooSmall`](crate::error::MemoryError) if half of the memory is too little.
+    ///
+    /// ```
+    /// # fn main() -> tegula::Result<()> {
+    /// use tegula::{Engine, Options};
+    ///
+    /// let engine = Engine::new()?;
+    /// let sort = engine.pair_sort(vec![Box::from(*b"a")], 0, &Options::default())?;
+    /// for task in 0..2 {
+    ///     let mut pairs = sort.begin(task, 0);
+    ///     pairs.put(b"b", b"1")?;
+    ///     pairs.put(b"a", b"2")?;
+    ///     pairs.end()?;
+    /// }
+    /// let (sorted, mut seen) = (sort.sorted()?, Vec::new());
+    /// sorted.each(0, |key, _| {
+    ///     seen.extend_from_slice(key);
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(seen, b"aabb");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn pair_sort(
+        &self,
+        sections: Vec<Box<[u8]>>,
+        input_bytes: u64,
+        options: &Options,
+    ) -> Result<PairSort<'_>> {
+        PairSort::new(self.core(), sections, input_bytes, options)
     }
 
     /// Runs `task(worker, number)` once for each number below `count`, on all workers, in no promised order.

@@ -45,7 +45,7 @@ pub use job_run::{JobRun, Saved};
 pub use options::{Options, Order, Pipeline};
 pub use output::{Answers, Output};
 pub use show::{Estimate, Estimates, Every, STABLE_KEYS_MOST, Show, Shown};
-pub use sort::{Records, Sort, SortTo};
+pub use sort::{PairSort, Putting, Records, Sort, SortTo, SortedPairs};
 pub use state::{Incremental, Keep, SaveEvery, State};
 pub use stats::{StageTime, Stats};
 

@@ -10,9 +10,9 @@
 
 pub use tegula_core::{
     Answers, Container, Emit, Engine, EngineBuilder, Estimate, Estimates, Every, Grouping,
-    Incremental, Job, JobRun, Keep, Offloadable, Options, Order, Output, Pair, Pipeline, Records,
-    Resumable, STABLE_KEYS_MOST, SaveEvery, Saved, Sees, Show, Shown, Sort, SortTo, StageTime,
-    State, Stats,
+    Incremental, Job, JobRun, Keep, Offloadable, Options, Order, Output, Pair, PairSort, Pipeline,
+    Putting, Records, Resumable, STABLE_KEYS_MOST, SaveEvery, Saved, Sees, Show, Shown, Sort,
+    SortTo, SortedPairs, StageTime, State, Stats,
 };
 pub use tegula_device::{Accelerator, DeviceError};
 pub use tegula_input::bad::{BAD_RECORDS_SHOWN, BadRecord};

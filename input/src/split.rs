@@ -16,6 +16,7 @@ pub struct Split<'s> {
     origin: Origin<'s>,
     offset: u64,
     file: u32,
+    number: u32,
     bad: &'s BadRecords,
 }
 
@@ -36,7 +37,12 @@ impl<'s> Split<'s> {
         file: u32,
         bad: &'s BadRecords,
     ) -> Split<'s> {
-        Split { bytes, origin, offset, file, bad }
+        Split { bytes, origin, offset, file, number: 0, bad }
+    }
+
+    #[doc(hidden)]
+    pub fn numbered(self, number: u32) -> Split<'s> {
+        Split { number, ..self }
     }
 
     #[doc(hidden)]
@@ -66,6 +72,13 @@ impl<'s> Split<'s> {
     #[inline]
     pub fn file(&self) -> u32 {
         self.file
+    }
+
+    /// Returns a number that ascends with the input. Neighbouring splits that one worker maps, one after the other, may
+    /// have the same.
+    #[inline]
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     /// Returns the path of the file the split was cut from (or `standard input`, `memory`). Allocates.

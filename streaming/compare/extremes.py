@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs streaming jobs at their extremes, and kills them: a line of a gigabyte, ten thousand reducers, and kill
+"""Runs streaming jobs at their extremes, and kills them: lines and words of a gigabyte, ten thousand reducers, and kill
 -9 at any moment. Each answer is compared with what it must be, and the peak of resident memory with a limit.
 
     extremes.py TEGULA [--kills N] [--seed N] [--megabytes N] [words of a case's name]
@@ -81,6 +81,23 @@ class Place:
 def must(is_so: bool, what: object) -> None:
     if not is_so:
         raise AssertionError(str(what))
+
+
+def line_of_a_gigabyte(place: Place) -> str:
+    """A mapper prints a line that is larger than the memory: the job is refused in a line, within the memory."""
+    (place.folder / "in").write_text("one line\n")
+    mapper = f"sh -c 'cat >/dev/null; head -c {place.megabytes}000000 /dev/zero | tr \"\\\\0\" x; echo'"
+    limited = place.run("-mapper", mapper, "--memory", f"{MEMORY_MB}M")
+    must(limited.code == 1 and "--memory" in limited.said, limited)
+    must(limited.peak_mb < MEMORY_MB, limited)
+    must(not (place.folder / "out").exists() and not place.remains(), place.remains())
+    whole = place.run("-mapper", mapper)
+    must(whole.code == 0, whole)
+    size = (place.folder / "out" / "part-00000").stat().st_size
+    must(size == place.megabytes * 1_000_000 + 2, size)
+    return (
+        f"refused at {limited.peak_mb:.0f} MB; without a limit {whole.peak_mb:.0f} MB"
+    )
 
 
 def input_line_of_a_gigabyte(place: Place) -> str:
@@ -180,6 +197,7 @@ def main() -> None:
     parser.add_argument("words", nargs="*")
     options = parser.parse_intermixed_args()
     cases: dict[str, Callable[[Place], str]] = {
+        "a line of a mapper": line_of_a_gigabyte,
         "a line of the input": input_line_of_a_gigabyte,
         "words on standard error": words_of_a_gigabyte,
         "10,000 reducers": ten_thousand_reducers,

@@ -3,9 +3,10 @@
 //!
 //! The path of a job: `options.rs` reads the command line and `settings.rs` understands it, or refuses it with the reason.
 //! `run.rs` is the run on one screen. `mapping.rs` is the engine's job: a task is a split, and its lines become pairs
-//! by part (`partition.rs`) and in the order of the job's comparator (`order.rs`). `reducing.rs` gives each part to
-//! its reducer. `process.rs` runs a command, in a folder and a group of processes (`workplace.rs`) that never outlive
-//! the run. `output.rs` names the answer when it is complete.
+//! by part (`partition.rs`) and in the order of the job's comparator (`order.rs`). `gathering.rs` brings them together,
+//! `pairs.rs` gives them out in order, and `reducing.rs` gives each part to its reducer. `process.rs` runs a command, in
+//! a folder and a group of processes (`workplace.rs`) that never outlive the run. `output.rs` names the answer when it
+//! is complete.
 
 mod codec;
 mod command;
@@ -13,6 +14,7 @@ mod conf;
 mod counters;
 mod failure;
 mod fields;
+mod gathering;
 mod hdfs;
 mod input;
 mod lines;
@@ -22,6 +24,7 @@ mod numbers;
 mod options;
 mod order;
 mod output;
+mod pairs;
 mod partition;
 mod process;
 mod reducing;

@@ -1,27 +1,36 @@
 //! Lines of a task's output, and their keys. Lines end as they do for Hadoop's `LineReader`: with `\n`, `\r\n` or `\r`.
 
+use crate::failure::TaskFailed;
+use crate::process::failed;
 use memchr::{memchr, memmem};
 use tegula::Result;
 
 /// Cuts bytes that come piece by piece into lines.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LineCutter {
     /// The begin of a line whose end has not come.
     rest: Vec<u8>,
+    /// The most bytes of it.
+    most: usize,
 }
 
 impl LineCutter {
+    /// Returns a cutter of lines with at most so many bytes.
+    pub(crate) fn new(most: usize) -> LineCutter {
+        LineCutter { rest: Vec::new(), most }
+    }
+
     /// Shows the lines that are complete with these bytes, without their ends.
+    ///
+    /// # Errors
+    /// Those of `see`, and that of a line that is too long.
     pub(crate) fn feed(
         &mut self,
         mut bytes: &[u8],
         mut see: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         if !self.rest.is_empty() {
-            let Some(end) = memchr(b'\n', bytes) else {
-                self.rest.extend_from_slice(bytes);
-                return Ok(());
-            };
+            let Some(end) = memchr(b'\n', bytes) else { return self.keep(bytes) };
             self.rest.extend_from_slice(&bytes[..end]);
             let line = std::mem::take(&mut self.rest);
             see_line(&line, &mut see)?;
@@ -34,6 +43,17 @@ impl LineCutter {
             let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
             if has_returns { see_line(line, &mut see) } else { see(line) }?;
             bytes = rest;
+        }
+        self.keep(bytes)
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.rest.len() + bytes.len() > self.most {
+            let most = self.most;
+            let message = format!(
+                "it has printed a line of more than {most} bytes, for which there is no memory; give more by --memory"
+            );
+            return Err(failed(TaskFailed::new(message)));
         }
         self.rest.extend_from_slice(bytes);
         Ok(())
@@ -62,7 +82,7 @@ pub(crate) fn normalised(bytes: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let mut lines = Vec::with_capacity(bytes.len() + 1);
-    let mut cutter = LineCutter::default();
+    let mut cutter = LineCutter::new(usize::MAX);
     let mut add = |line: &[u8]| {
         lines.extend_from_slice(line);
         lines.push(b'\n');
@@ -122,7 +142,7 @@ mod tests {
         ];
         for (text, expected) in cases {
             for piece in [1, 2, 100] {
-                let (mut cutter, mut lines) = (LineCutter::default(), Vec::new());
+                let (mut cutter, mut lines) = (LineCutter::new(3), Vec::new());
                 let mut see = |line: &[u8]| {
                     lines.push(String::from_utf8(line.to_vec()).unwrap());
                     Ok(())
@@ -134,6 +154,14 @@ mod tests {
                 assert_eq!(lines, *expected, "{text:?} in pieces of {piece}");
             }
         }
+    }
+
+    #[test]
+    fn lines_that_are_too_long_are_refused() {
+        let mut cutter = LineCutter::new(3);
+        cutter.feed(b"a\nbcd", |_| Ok(())).unwrap();
+        let error = cutter.feed(b"e", |_| Ok(())).unwrap_err().to_string();
+        assert!(error.contains("more than 3 bytes"), "{error}");
     }
 
     #[test]

@@ -6,9 +6,11 @@
 //! pairs, too, of a part of their own; so counters are kept in a state and found again with the task's lines.
 
 use crate::counters::{BYTES_READ, BYTES_WRITTEN, Counters};
+use crate::gathering::{Gatherer, Gathering};
 use crate::lines::{LineCutter, normalised};
 use crate::numbers::Numbers;
 use crate::output::OutputFolder;
+use crate::process::Process;
 use crate::settings::Settings;
 use crate::shipped::files_named;
 use crate::tasks::{Source, Task, Tasks};
@@ -23,6 +25,10 @@ use tegula::{Collect, Cut, Emit, Identity, Job, Result, Resumable, Sees, Split};
 /// The part of the pairs that are counters; no reducer has its number.
 pub(crate) const COUNTERS: u16 = u16::MAX;
 
+/// What messages call the commands of a map task.
+const MAPPER: &str = "mapper";
+const COMBINER: &str = "combiner";
+
 /// The map of a streaming job, over its tasks.
 pub(crate) struct Mapping<'r> {
     pub(crate) settings: &'r Settings,
@@ -33,10 +39,9 @@ pub(crate) struct Mapping<'r> {
     /// Where output goes that is not sorted.
     pub(crate) output: &'r OutputFolder,
     pub(crate) identity: Identity,
+    /// Where the pairs go: the number of a part and the form of a key, and a value.
+    pub(crate) gathering: Gathering<'r>,
 }
-
-/// Puts a pair into the engine: the number of its part and the form of its key, and its value.
-type Put<'p> = dyn FnMut(&[u8], &[u8]) + 'p;
 
 impl Job for Mapping<'_> {
     type Key = [u8];
@@ -51,24 +56,10 @@ impl Job for Mapping<'_> {
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        let mut put = |key: &[u8], value: &[u8]| emit.emit_copied(key, value);
-        let file = split.file();
-        if file == self.list_of_empty {
-            return split
-                .bytes()
-                .split(|byte| *byte == 0)
-                .filter(|name| !name.is_empty())
-                .try_for_each(|name| {
-                    let path = Path::new(OsStr::from_bytes(name));
-                    self.map_piece(b"", Source { path, file, offset: 0, bytes: 0 }, &mut put)
-                });
-        }
-        let (path, offset) = (split.path(), split.offset());
-        let source = Source { path: &path, file, offset, bytes: split.bytes().len() };
-        if let Some(most) = self.settings.lines_per_map {
-            return self.map_by_lines(&self.lines(&split), source, most, &mut put);
-        }
-        self.map_piece(&self.lines(&split), source, &mut put)
+        let mut emit = |key: &[u8], value: &[u8]| emit.emit_copied(key, value);
+        let mut put = self.gathering.begin(&split, &mut emit);
+        self.map_split(&split, &mut put)?;
+        put.end()
     }
 }
 
@@ -105,6 +96,23 @@ pub(crate) fn identity(settings: &Settings) -> Result<Identity> {
 }
 
 impl Mapping<'_> {
+    fn map_split(&self, split: &Split<'_>, put: &mut Gatherer<'_, '_>) -> Result<()> {
+        let file = split.file();
+        if file == self.list_of_empty {
+            let names = split.bytes().split(|byte| *byte == 0);
+            return names.filter(|name| !name.is_empty()).try_for_each(|name| {
+                let path = Path::new(OsStr::from_bytes(name));
+                self.map_piece(b"", Source { path, file, offset: 0, bytes: 0 }, put)
+            });
+        }
+        let (path, offset) = (split.path(), split.offset());
+        let source = Source { path: &path, file, offset, bytes: split.bytes().len() };
+        match self.settings.lines_per_map {
+            Some(most) => self.map_by_lines(&self.lines(split), source, most, put),
+            None => self.map_piece(&self.lines(split), source, put),
+        }
+    }
+
     /// Returns the records of a split as a mapper gets them: lines that end with `\n`.
     fn lines<'s>(&self, split: &Split<'s>) -> Cow<'s, [u8]> {
         match &self.settings.delimiter {
@@ -126,7 +134,7 @@ impl Mapping<'_> {
         lines: &[u8],
         source: Source<'_>,
         most: usize,
-        put: &mut Put<'_>,
+        put: &mut Gatherer<'_, '_>,
     ) -> Result<()> {
         let (mut text, mut count, mut offset) = (Vec::new(), 0, source.offset);
         let mut begin = offset;
@@ -146,7 +154,12 @@ impl Mapping<'_> {
         Ok(())
     }
 
-    fn map_piece(&self, lines: &[u8], source: Source<'_>, put: &mut Put<'_>) -> Result<()> {
+    fn map_piece(
+        &self,
+        lines: &[u8],
+        source: Source<'_>,
+        put: &mut Gatherer<'_, '_>,
+    ) -> Result<()> {
         let number = self.numbers.take(source.file, source.offset);
         let task = self.tasks.map_task(number, source)?;
         let mut counters = if self.settings.is_map_only() {
@@ -165,7 +178,7 @@ impl Mapping<'_> {
             key.extend_from_slice(group.as_bytes());
             key.push(0);
             key.extend_from_slice(name.as_bytes());
-            put(&key, &amount.to_le_bytes());
+            put.count(&key, &amount.to_le_bytes());
         }
         Ok(())
     }
@@ -188,25 +201,35 @@ impl Mapping<'_> {
     }
 
     /// Makes pairs of a task's output.
-    fn map_to_pairs(&self, task: &Task, lines: &[u8], put: &mut Put<'_>) -> Result<Counters> {
+    fn map_to_pairs(
+        &self,
+        task: &Task,
+        lines: &[u8],
+        put: &mut Gatherer<'_, '_>,
+    ) -> Result<Counters> {
         let (settings, mut count, mut key_of_pair) = (self.settings, 0, Vec::new());
         let mut emit = |line: &[u8]| {
             count += 1;
             let (key, value) = settings.map_output.split(line);
-            self.put_pair(key, value, &mut key_of_pair, put);
-            Ok(())
+            self.put_pair(key, value, &mut key_of_pair, put)
         };
         let mut counters = self.run_mapper(task, &settings.mapper, lines, &mut emit)?;
         counters.count("Map output records", count);
         Ok(counters)
     }
 
-    fn put_pair(&self, key: &[u8], value: &[u8], of_pair: &mut Vec<u8>, put: &mut Put<'_>) {
+    fn put_pair(
+        &self,
+        key: &[u8],
+        value: &[u8],
+        of_pair: &mut Vec<u8>,
+        put: &mut Gatherer<'_, '_>,
+    ) -> Result<()> {
         let part = self.settings.partition.part(key, self.settings.parts);
         of_pair.clear();
         of_pair.extend_from_slice(&u16::try_from(part).unwrap_or(COUNTERS).to_be_bytes());
         self.settings.order.encode(key, of_pair);
-        put(of_pair, value);
+        put.put(of_pair, value)
     }
 
     fn run_mapper(
@@ -216,25 +239,27 @@ impl Mapping<'_> {
         lines: &[u8],
         see: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Counters> {
-        let mut cutter = LineCutter::default();
-        let counters = self
-            .tasks
-            .run(task, "mapper", mapper, lines, &mut |bytes| cutter.feed(bytes, &mut *see))?;
+        let mut cutter = LineCutter::new(self.settings.line_bytes_most);
+        let process = self.tasks.start(task, MAPPER, mapper)?;
+        let mut take = |bytes: &[u8]| cutter.feed(bytes, &mut *see);
+        let counters = self.tasks.run(task, (MAPPER, mapper), process, lines, &mut take)?;
         cutter.finish(see)?;
         Ok(counters)
     }
 
-    /// Makes pairs of what the combiner makes of a task's sorted output, in stretches that fit in memory.
+    /// Makes pairs of what the combiner makes of a task's sorted output, in stretches that fit in memory. Its command is
+    /// started with the mapper's, so that it is ready when the first stretch is.
     fn map_and_combine(
         &self,
         task: &Task,
         lines: &[u8],
         combiner: &[String],
-        put: &mut Put<'_>,
+        put: &mut Gatherer<'_, '_>,
     ) -> Result<Counters> {
         let settings = self.settings;
         let (mut stretch, mut count, mut of_combiner) =
             (Stretch::default(), 0, Counters::default());
+        let mut ready = Some(self.tasks.start(task, COMBINER, combiner)?);
         let mut add = |line: &[u8]| {
             count += 1;
             let (key, value) = settings.map_output.split(line);
@@ -242,39 +267,43 @@ impl Mapping<'_> {
             if stretch.bytes.len() < settings.sort_bytes {
                 return Ok(());
             }
-            of_combiner.add_all(&self.combine(task, &mut stretch, combiner, put)?);
+            of_combiner.add_all(&self.combine(task, &mut stretch, ready.take(), put)?);
             Ok(())
         };
         let mut counters = self.run_mapper(task, &settings.mapper, lines, &mut add)?;
         if !stretch.pairs.is_empty() {
-            of_combiner.add_all(&self.combine(task, &mut stretch, combiner, put)?);
+            of_combiner.add_all(&self.combine(task, &mut stretch, ready.take(), put)?);
         }
         counters.count("Map output records", count);
         counters.add_all(&of_combiner);
         Ok(counters)
     }
 
-    /// Runs the combiner over a stretch of pairs.
+    /// Runs the combiner over a stretch of pairs. `ready` is its command, if that is started.
     fn combine(
         &self,
         task: &Task,
         stretch: &mut Stretch,
-        combiner: &[String],
-        put: &mut Put<'_>,
+        ready: Option<Process<'_>>,
+        put: &mut Gatherer<'_, '_>,
     ) -> Result<Counters> {
         let settings = self.settings;
+        let combiner = settings.combiner.as_deref().unwrap_or_default();
         let text = stretch.sorted_text(settings);
         let records = stretch.pairs.len() as u64;
-        let (mut cutter, mut of_pair, mut count) = (LineCutter::default(), Vec::new(), 0);
+        let mut cutter = LineCutter::new(settings.line_bytes_most);
+        let (mut of_pair, mut count) = (Vec::new(), 0);
         let mut emit = |line: &[u8]| {
             count += 1;
             let (key, value) = settings.reduce_output.split(line);
-            self.put_pair(key, value, &mut of_pair, put);
-            Ok(())
+            self.put_pair(key, value, &mut of_pair, put)
         };
-        let mut counters = self
-            .tasks
-            .run(task, "combiner", combiner, &text, &mut |bytes| cutter.feed(bytes, &mut emit))?;
+        let process = match ready {
+            Some(process) => process,
+            None => self.tasks.start(task, COMBINER, combiner)?,
+        };
+        let mut take = |bytes: &[u8]| cutter.feed(bytes, &mut emit);
+        let mut counters = self.tasks.run(task, (COMBINER, combiner), process, &text, &mut take)?;
         cutter.finish(&mut emit)?;
         counters.count("Combine input records", records);
         counters.count("Combine output records", count);

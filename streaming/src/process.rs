@@ -21,6 +21,11 @@ use tegula::{Cancel, Error, Result};
 const PIPE_BYTES: usize = 256 << 10;
 /// How often an interrupt and the time limit are looked at.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// A command that prints or reads little at a time, such as 8 KiB, is left alone for a moment, so that more is moved at
+/// once: this much at least. To be woken for each piece costs both sides a change of processes.
+const MOVED_LEAST: usize = 64 << 10;
+const PAUSE_LEAST: Duration = Duration::from_micros(100);
+const PAUSE_MOST: Duration = Duration::from_millis(4);
 /// How often an ended standard output's command is asked whether it has ended, too.
 const ENDED_MOST: Duration = Duration::from_millis(20);
 
@@ -36,6 +41,8 @@ pub(crate) struct Process<'r> {
     /// When it last read, wrote or said something.
     moved: Instant,
     buffer: Vec<u8>,
+    /// Before its pipes are looked at again.
+    pause: Duration,
     is_over: bool,
 }
 
@@ -61,6 +68,7 @@ impl<'r> Process<'r> {
             timeout,
             moved: Instant::now(),
             buffer: vec![0; PIPE_BYTES],
+            pause: Duration::ZERO,
             is_over: false,
         };
         if let (Some(input), Some(output), Some(errors)) =
@@ -76,17 +84,27 @@ impl<'r> Process<'r> {
         Ok(process)
     }
 
+    /// Counts the time without a sign of life from now on: until now, it was not its turn.
+    pub(crate) fn awaken(&mut self) {
+        self.moved = Instant::now();
+    }
+
     /// Gives the command all of `bytes`; `take` gets what it writes meanwhile.
     pub(crate) fn feed(&mut self, mut bytes: &[u8], take: &mut Take<'_>) -> Result<()> {
         while !bytes.is_empty() {
             let Some(input) = &mut self.input else { return Ok(()) };
             match input.write(bytes) {
                 Ok(count) => {
-                    self.moved = Instant::now();
                     bytes = &bytes[count..];
+                    self.has_moved(count);
+                    if bytes.is_empty() {
+                        return Ok(());
+                    }
+                    // The pipe is full.
+                    while !self.wait(true, take)? {}
                 }
                 Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {
-                    self.wait(true, take)?;
+                    while !self.wait(true, take)? {}
                 }
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
                 // It reads no more.
@@ -118,26 +136,47 @@ impl<'r> Process<'r> {
         }
     }
 
-    /// Waits until a pipe is ready, and takes what is in those of its output.
-    fn wait(&mut self, for_input: bool, take: &mut Take<'_>) -> Result<()> {
+    /// Waits until a pipe is ready, and takes what is in those of its output. Returns whether the input is ready.
+    fn wait(&mut self, for_input: bool, take: &mut Take<'_>) -> Result<bool> {
+        if !self.pause.is_zero() {
+            thread::sleep(self.pause);
+        }
         let mut fds = Vec::with_capacity(3);
-        if let Some(output) = &self.output {
-            fds.push(PollFd::new(output, PollFlags::IN));
-        }
-        if let Some(errors) = &self.errors {
-            fds.push(PollFd::new(errors, PollFlags::IN));
-        }
-        if let Some(input) = self.input.as_ref().filter(|_| for_input) {
-            fds.push(PollFd::from_borrowed_fd(input.as_fd(), PollFlags::OUT));
-        }
+        let mut add = |fd| {
+            fds.push(fd);
+            fds.len() - 1
+        };
+        let output = self.output.as_ref().map(|pipe| add(PollFd::new(pipe, PollFlags::IN)));
+        let errors = self.errors.as_ref().map(|pipe| add(PollFd::new(pipe, PollFlags::IN)));
+        let input = self.input.as_ref().filter(|_| for_input);
+        let input = input.map(|pipe| add(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::OUT)));
         match poll(&mut fds, Some(&TICK)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(cause) => return Err(broken(cause.into())),
         }
+        let is_ready =
+            |place: Option<usize>| place.is_some_and(|place| !fds[place].revents().is_empty());
+        let (input, output, errors) = (is_ready(input), is_ready(output), is_ready(errors));
         drop(fds);
-        self.take_output(take)?;
-        self.hear()?;
-        self.check_limits()
+        if output {
+            self.take_output(take)?;
+        } else if !input {
+            self.pause = Duration::ZERO;
+        }
+        if errors {
+            self.hear()?;
+        }
+        self.check_limits()?;
+        Ok(input)
+    }
+
+    /// Notes that bytes were moved, and how long to wait before more are.
+    fn has_moved(&mut self, count: usize) {
+        self.moved = Instant::now();
+        self.pause = match count {
+            ..MOVED_LEAST => (2 * self.pause).clamp(PAUSE_LEAST, PAUSE_MOST),
+            _ => self.pause / 2,
+        };
     }
 
     fn take_output(&mut self, take: &mut Take<'_>) -> Result<()> {
@@ -145,7 +184,7 @@ impl<'r> Process<'r> {
         match output.read(&mut self.buffer) {
             Ok(0) => self.output = None,
             Ok(count) => {
-                self.moved = Instant::now();
+                self.has_moved(count);
                 take(&self.buffer[..count])?;
             }
             Err(cause) if is_for_later(&cause) => {}

@@ -1,17 +1,16 @@
-//! The reducers: one for each part, as many at once as there are workers. Each gets the pairs of its part from the
-//! sorted answer, portion by portion, so no part is ever in memory as text.
+//! The reducers: one for each part, as many at once as there are workers. Each gets the pairs of its part in order, so
+//! no part is ever in memory as text.
 
 use crate::counters::{BYTES_WRITTEN, Counters};
 use crate::lines::LineCutter;
-use crate::mapping::{COUNTERS, Mapping};
 use crate::output::{OutputFolder, Part};
+use crate::pairs::Pairs;
+use crate::process::Process;
 use crate::settings::{Reducer, Settings};
-use crate::tasks::{Tasks, fault};
-use std::collections::HashMap;
+use crate::tasks::{Task, Tasks};
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
-use tegula::aggregate::Values;
-use tegula::output::Portion;
-use tegula::{Engine, Error, Options, Output, Result};
+use tegula::{Engine, Error, Options, Result};
 
 /// Input that a reducer is given at once.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -22,216 +21,196 @@ pub(crate) fn reduce(
     options: &Options,
     tasks: &Tasks<'_>,
     settings: &Settings,
-    answer: &Output<Mapping<'_>>,
+    pairs: &Pairs<'_, '_>,
     output: &OutputFolder,
 ) -> Result<Counters> {
-    let sorted = Sorted::new(answer);
-    let all = Mutex::new(sorted.counters()?);
+    let all = Mutex::new(pairs.counters()?);
     if settings.is_map_only() {
         return Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner));
     }
-    let mut firsts = Vec::with_capacity(settings.parts + 1);
-    for part in 0..=settings.parts {
-        firsts.push(sorted.first_of(u16::try_from(part).unwrap_or(COUNTERS))?);
-    }
-    let task = |_worker, part: usize| {
-        let reduction = Reduction { tasks, settings, output, part };
-        let portions = sorted.portions_between(firsts[part], firsts[part + 1]);
-        let counters = reduction.run(&sorted, portions)?;
+    let bundles = pairs.bundles();
+    let task = |_worker, bundle: usize| {
+        let mut reducers = Reducers::new(tasks, settings, output, bundles[bundle].clone());
+        let taken = pairs
+            .each(bundle, &mut |part, form, value| reducers.take(usize::from(part), form, value));
+        let counters = match taken {
+            Ok(()) => reducers.finish()?,
+            Err(error) => return Err(reducers.fail(error)),
+        };
         all.lock().unwrap_or_else(PoisonError::into_inner).add_all(&counters);
         Ok(())
     };
-    engine.tasks(settings.parts, options, task)?;
+    engine.tasks(bundles.len(), options, task)?;
     Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The sorted answer, part by part.
-struct Sorted<'o, 'r> {
-    answer: &'o Output<Mapping<'r>>,
-    portions: Vec<Portion>,
-    /// The part of the first pair of portions that were looked at.
-    known: Mutex<HashMap<usize, u16>>,
-}
-
-impl<'o, 'r> Sorted<'o, 'r> {
-    fn new(answer: &'o Output<Mapping<'r>>) -> Sorted<'o, 'r> {
-        Sorted { answer, portions: answer.portions(), known: Mutex::default() }
-    }
-
-    /// Returns the first portion that begins with a part not below `part`.
-    fn first_of(&self, part: u16) -> Result<usize> {
-        let (mut from, mut to) = (0, self.portions.len());
-        while from < to {
-            let middle = from.midpoint(to);
-            if self.part_at(middle)? < part { from = middle + 1 } else { to = middle }
-        }
-        Ok(from)
-    }
-
-    fn part_at(&self, portion: usize) -> Result<u16> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(part) = known.get(&portion) {
-            return Ok(*part);
-        }
-        let mut found = None;
-        let looked = self.answer.for_each_in(self.portions[portion], |key, _| {
-            found = Some(part_of(key).0);
-            // Stops after the first pair.
-            Err(Error::Cancelled)
-        });
-        match (looked, found) {
-            (Err(Error::Cancelled), Some(part)) => {
-                known.insert(portion, part);
-                Ok(part)
-            }
-            (Err(error), _) => Err(error),
-            // A portion without pairs: it is as if it began with the last part.
-            (Ok(()), _) => Ok(COUNTERS),
-        }
-    }
-
-    /// Returns the portions in which a part may be: that before the first one that begins with it, too.
-    fn portions_between(&self, first: usize, end: usize) -> &[Portion] {
-        &self.portions[first.saturating_sub(1)..end]
-    }
-
-    /// Shows the pairs of a part in these portions: the forms of keys, and their values.
-    fn each(
-        &self,
-        part: u16,
-        portions: &[Portion],
-        mut see: impl FnMut(&[u8], Values<'_, [u8]>) -> Result<()>,
-    ) -> Result<()> {
-        for &portion in portions {
-            self.answer.for_each_in(portion, |key, values| match part_of(key) {
-                (found, form) if found == part => see(form, values),
-                _ => Ok(()),
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Returns what the map tasks have counted.
-    fn counters(&self) -> Result<Counters> {
-        let first = self.first_of(COUNTERS)?;
-        let mut counters = Counters::default();
-        let portions = self.portions_between(first, self.portions.len());
-        self.each(COUNTERS, portions, |form, values| {
-            let mut names = form.splitn(2, |byte| *byte == 0).map(String::from_utf8_lossy);
-            let (group, name) =
-                (names.next().unwrap_or_default(), names.next().unwrap_or_default());
-            for value in values {
-                let amount = value.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes));
-                counters.add(&group, &name, amount);
-            }
-            Ok(())
-        })?;
-        Ok(counters)
-    }
-}
-
-fn part_of(key: &[u8]) -> (u16, &[u8]) {
-    match key.split_first_chunk() {
-        Some((part, form)) => (u16::from_be_bytes(*part), form),
-        None => (COUNTERS, key),
-    }
-}
-
-/// One part's reduction.
-struct Reduction<'r> {
+/// The reducers of neighbouring parts, one after the other.
+struct Reducers<'r> {
     tasks: &'r Tasks<'r>,
     settings: &'r Settings,
     output: &'r OutputFolder,
+    /// The parts that come after the present one.
+    parts: Range<usize>,
+    now: Option<Reduction<'r>>,
+    counters: Counters,
+}
+
+/// The reduction of one part.
+struct Reduction<'r> {
     part: usize,
+    /// The form of the last key.
+    last: Vec<u8>,
+    file: Part,
+    run: Option<Run<'r>>,
+    groups: u64,
+    records: u64,
+    written: u64,
+}
+
+/// A run of a reducer's command.
+struct Run<'r> {
+    command: &'r [String],
+    task: Task,
+    process: Process<'r>,
+    cutter: LineCutter,
+    input: Vec<u8>,
+}
+
+impl<'r> Reducers<'r> {
+    fn new(
+        tasks: &'r Tasks<'r>,
+        settings: &'r Settings,
+        output: &'r OutputFolder,
+        parts: Range<usize>,
+    ) -> Reducers<'r> {
+        Reducers { tasks, settings, output, parts, now: None, counters: Counters::default() }
+    }
+
+    /// Takes a pair; parts ascend.
+    fn take(&mut self, part: usize, form: &[u8], value: &[u8]) -> Result<()> {
+        while self.now.as_ref().is_none_or(|now| now.part < part) && self.go_on()? {}
+        match &mut self.now {
+            Some(now) => now.take(self.settings, form, value),
+            None => Ok(()),
+        }
+    }
+
+    /// Reduces what is left. Returns what was counted.
+    fn finish(mut self) -> Result<Counters> {
+        while self.go_on()? {}
+        Ok(self.counters)
+    }
+
+    /// Returns the error that ends the job, where pairs could not be taken.
+    fn fail(self, error: Error) -> Error {
+        match self.now.and_then(|now| now.run) {
+            Some(Run { command, task, process, .. }) => {
+                match self.tasks.end(&task, "reducer", command, process, Err(error)) {
+                    Err(error) => error,
+                    Ok(_) => Error::Cancelled,
+                }
+            }
+            None => error,
+        }
+    }
+
+    /// Ends the present part and begins the next one; returns whether there is one.
+    fn go_on(&mut self) -> Result<bool> {
+        if let Some(now) = self.now.take() {
+            self.counters.add_all(&now.finish(self.tasks, self.settings, self.output)?);
+        }
+        let Some(part) = self.parts.next() else { return Ok(false) };
+        let Reducers { tasks, settings, output, .. } = *self;
+        let file = output.part(part, settings.codec, settings.is_lazy)?;
+        let run = match &settings.reducer {
+            Reducer::Command(command) => {
+                let task = tasks.reduce_task(part)?;
+                let process = tasks.start(&task, "reducer", command)?;
+                let cutter = LineCutter::new(settings.line_bytes_most);
+                Some(Run {
+                    command,
+                    task,
+                    process,
+                    cutter,
+                    input: Vec::with_capacity(BUFFER_BYTES),
+                })
+            }
+            Reducer::Identity | Reducer::None => None,
+        };
+        let (last, groups, records, written) = (Vec::new(), 0, 0, 0);
+        self.now = Some(Reduction { part, last, file, run, groups, records, written });
+        Ok(true)
+    }
 }
 
 impl Reduction<'_> {
-    fn run(&self, sorted: &Sorted<'_, '_>, portions: &[Portion]) -> Result<Counters> {
-        let file = self.output.part(self.part, self.settings.codec, self.settings.is_lazy)?;
-        let part = u16::try_from(self.part).map_err(|_| fault("a part has no number"))?;
-        let (mut counters, file) = match &self.settings.reducer {
-            Reducer::Command(command) => self.by_command(command, sorted, part, portions, file)?,
-            Reducer::Identity | Reducer::None => self.as_it_is(sorted, part, portions, file)?,
+    fn take(&mut self, settings: &Settings, form: &[u8], value: &[u8]) -> Result<()> {
+        if self.groups == 0 || self.last != form {
+            self.groups += 1;
+            self.last.clear();
+            self.last.extend_from_slice(form);
+        }
+        self.records += 1;
+        let key = settings.order.key(form);
+        let Some(run) = &mut self.run else {
+            self.written += 1;
+            return self.file.write(key, &settings.output_separator, value);
         };
+        for piece in [key, &settings.reduce_input_separator, value, b"\n"] {
+            run.input.extend_from_slice(piece);
+        }
+        if run.input.len() < BUFFER_BYTES { Ok(()) } else { self.feed(settings) }
+    }
+
+    /// Gives the command the input that there is.
+    fn feed(&mut self, settings: &Settings) -> Result<()> {
+        let Reduction { run: Some(run), file, written, .. } = self else { return Ok(()) };
+        let mut write = writer(settings, file, written);
+        let Run { process, cutter, input, .. } = run;
+        process.feed(input, &mut |bytes| cutter.feed(bytes, &mut write))?;
+        input.clear();
+        Ok(())
+    }
+
+    /// Ends the part. Returns what was counted.
+    fn finish(
+        mut self,
+        tasks: &Tasks<'_>,
+        settings: &Settings,
+        output: &OutputFolder,
+    ) -> Result<Counters> {
+        let fed = self.feed(settings);
+        let Reduction { run, mut file, groups, records, mut written, .. } = self;
+        let mut counters = Counters::default();
+        if let Some(Run { command, task, mut process, mut cutter, .. }) = run {
+            let mut write = writer(settings, &mut file, &mut written);
+            let worked = fed.and_then(|()| match records {
+                // Of a reducer that gets nothing, Hadoop takes nothing.
+                0 => process.finish(&mut |_| Ok(())),
+                _ => process.finish(&mut |bytes| cutter.feed(bytes, &mut write)),
+            });
+            counters = tasks.end(&task, "reducer", command, process, worked)?;
+            cutter.finish(&mut write)?;
+            output.take_files(&task.outputs())?;
+        }
+        counters.count("Reduce input groups", groups);
+        counters.count("Reduce input records", records);
+        counters.count("Reduce output records", written);
         let bytes = i64::try_from(file.finish()?).unwrap_or(i64::MAX);
         counters.add(BYTES_WRITTEN.0, BYTES_WRITTEN.1, bytes);
         Ok(counters)
     }
-
-    fn as_it_is(
-        &self,
-        sorted: &Sorted<'_, '_>,
-        part: u16,
-        portions: &[Portion],
-        mut file: Part,
-    ) -> Result<(Counters, Part)> {
-        let (mut groups, mut records) = (0, 0);
-        sorted.each(part, portions, |form, values| {
-            groups += 1;
-            let key = self.settings.order.key(form);
-            for value in values {
-                records += 1;
-                file.write(key, &self.settings.output_separator, value)?;
-            }
-            Ok(())
-        })?;
-        Ok((reduced(groups, records, records), file))
-    }
-
-    fn by_command(
-        &self,
-        command: &[String],
-        sorted: &Sorted<'_, '_>,
-        part: u16,
-        portions: &[Portion],
-        mut file: Part,
-    ) -> Result<(Counters, Part)> {
-        let settings = self.settings;
-        let task = self.tasks.reduce_task(self.part)?;
-        let mut process = self.tasks.start(&task, "reducer", command)?;
-        let (mut groups, mut records, mut written) = (0, 0_u64, 0);
-        let (mut cutter, mut input) = (LineCutter::default(), Vec::with_capacity(BUFFER_BYTES));
-        let mut write = |line: &[u8]| {
-            written += 1;
-            let (key, value) = settings.reduce_output.split(line);
-            file.write(key, &settings.output_separator, value)
-        };
-        // Of a reducer that gets nothing, Hadoop takes nothing.
-        let mut unseen = |_: &[u8]| Ok(());
-        let fed = sorted.each(part, portions, |form, values| {
-            groups += 1;
-            let key = settings.order.key(form);
-            for value in values {
-                records += 1;
-                for piece in [key, &settings.reduce_input_separator, value, b"\n"] {
-                    input.extend_from_slice(piece);
-                }
-                if input.len() >= BUFFER_BYTES {
-                    process.feed(&input, &mut |bytes| cutter.feed(bytes, &mut write))?;
-                    input.clear();
-                }
-            }
-            Ok(())
-        });
-        let worked = fed.and_then(|()| {
-            process.feed(&input, &mut |bytes| cutter.feed(bytes, &mut write))?;
-            match records {
-                0 => process.finish(&mut unseen),
-                _ => process.finish(&mut |bytes| cutter.feed(bytes, &mut write)),
-            }
-        });
-        let mut counters = self.tasks.end(&task, "reducer", command, process, worked)?;
-        cutter.finish(&mut write)?;
-        self.output.take_files(&task.outputs())?;
-        counters.add_all(&reduced(groups, records, written));
-        Ok((counters, file))
-    }
 }
 
-fn reduced(groups: u64, records: u64, written: u64) -> Counters {
-    let mut counters = Counters::default();
-    counters.count("Reduce input groups", groups);
-    counters.count("Reduce input records", records);
-    counters.count("Reduce output records", written);
-    counters
+/// Returns what writes the lines of a reducer to its part file.
+fn writer<'w>(
+    settings: &'w Settings,
+    file: &'w mut Part,
+    written: &'w mut u64,
+) -> impl FnMut(&[u8]) -> Result<()> + 'w {
+    |line| {
+        *written += 1;
+        let (key, value) = settings.reduce_output.split(line);
+        file.write(key, &settings.output_separator, value)
+    }
 }

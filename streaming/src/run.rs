@@ -2,10 +2,12 @@
 //! the folder of the answer gets its name.
 
 use crate::counters::Counters;
+use crate::gathering::Gathering;
 use crate::input::list;
-use crate::mapping::{Mapping, identity};
+use crate::mapping::{COUNTERS, Mapping, identity};
 use crate::numbers::Numbers;
 use crate::output::OutputFolder;
+use crate::pairs::Pairs;
 use crate::reducing::reduce;
 use crate::settings::{Reducer, Settings};
 use crate::shipped::unqualified;
@@ -15,8 +17,8 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tegula::{
-    DEFAULT_TILE_BYTES, Engine, Error, INCREMENTAL_TILE_BYTES, Input, Options, Progress, Result,
-    Stage, Stats,
+    DEFAULT_TILE_BYTES, Engine, Error, INCREMENTAL_TILE_BYTES, Input, Options, PairSort, Progress,
+    Result, SortedPairs, Stage, Stats,
 };
 
 /// How a job went.
@@ -59,6 +61,8 @@ impl fmt::Debug for Host<'_> {
 /// Splits and buffers of all workers may take this part of the memory.
 const MEMORY_PARTS: u64 = 16;
 const SPLIT_BYTES_LEAST: u64 = 256 << 10;
+/// And a line of each worker's command this one, as the pairs that are combined at once.
+const LINE_PARTS: u64 = 16;
 /// A small input is divided into tasks of this size at least, for which the start of a command costs little.
 const SHARED_SPLIT_BYTES_LEAST: u64 = 2 << 20;
 const TASKS_PER_WORKER: u64 = 2;
@@ -77,7 +81,7 @@ impl Settings {
             let cause = "a job without reducers sorts nothing that could be saved; leave it out";
             return Err(Error::Option { option: "--state", cause: cause.to_owned() });
         }
-        self.settle();
+        self.settle(&host);
         let output = OutputFolder::begin(&self.output)?;
         let mut listed = list(&self.inputs, others)?;
         let empty: Vec<&[u8]> =
@@ -87,7 +91,8 @@ impl Settings {
             listed.input.append(Input::bytes(empty.join(&0)));
         }
         let input_bytes = listed.bytes.iter().flatten().sum();
-        let options = self.options(&host, input_bytes);
+        let mut options = self.options(&host, input_bytes);
+        let sort = self.sort(&host, &listed.input, input_bytes, &mut options)?;
         let split_bytes = options.split_bytes.unwrap_or(DEFAULT_TILE_BYTES);
         let place = Workplace::open(host.scratch, output.folder())?;
         let tasks = Tasks::new(&self, &place, &options.cancel, output.path())?;
@@ -99,34 +104,84 @@ impl Settings {
             list_of_empty,
             output: &output,
             identity: identity(&self)?,
+            gathering: Gathering::new(sort),
         };
         let answer = host.engine.job(&mapping).options(&options).run(listed.input)?;
+        let Mapping { gathering, numbers, .. } = mapping;
         enter(&options, Stage::Output);
         let reducing =
             Options { state: None, progress: None, grid: None, share: None, ..options.clone() };
-        let counters = reduce(host.engine, &reducing, &tasks, &self, &answer, &output)?;
+        let sorted = gathering.sorted()?;
+        let mut stats = answer.stats().clone();
+        stats.spilled_bytes += sorted.iter().map(SortedPairs::spilled_bytes).sum::<u64>();
+        let pairs = Pairs::new(&answer, sorted, self.parts)?;
+        let counters = reduce(host.engine, &reducing, &tasks, &self, &pairs, &output)?;
         if self.is_map_only() && !self.is_lazy {
-            for number in mapping.numbers.left() {
+            for number in numbers.left() {
                 output.part(number, self.codec, false)?.finish()?;
             }
         }
-        let report = Report {
-            job_id: tasks.job_id(),
-            output: output.path().to_path_buf(),
-            counters,
-            stats: answer.stats().clone(),
-        };
+        let report =
+            Report { job_id: tasks.job_id(), output: output.path().to_path_buf(), counters, stats };
+        drop(pairs);
         drop(answer);
         output.commit()?;
         Ok(report)
     }
 
-    /// Gives shipped programs the names that they have in the folders of tasks.
-    fn settle(&mut self) {
+    /// Gives shipped programs the names that they have in the folders of tasks, and lines their share of the memory.
+    fn settle(&mut self, host: &Host<'_>) {
+        if let Some(bytes) = host.memory_bytes {
+            let most = bytes / LINE_PARTS / host.engine.workers() as u64;
+            self.line_bytes_most = usize::try_from(most).unwrap_or(usize::MAX);
+            self.sort_bytes = self.sort_bytes.min(self.line_bytes_most);
+        }
         self.mapper = unqualified(&self.mapper, &self.shipped);
         self.combiner = self.combiner.as_ref().map(|command| unqualified(command, &self.shipped));
         if let Reducer::Command(command) = &self.reducer {
             self.reducer = Reducer::Command(unqualified(command, &self.shipped));
+        }
+    }
+
+    /// Returns the bytes that a worker has for its commands: their pipes, and pairs to be combined with their text.
+    fn beside_bytes(&self) -> usize {
+        let combined = if self.combiner.is_some() { 2 * self.sort_bytes } else { 0 };
+        PIPES_BYTES + combined
+    }
+
+    /// Returns a sort for the job's pairs; `None` if they are wanted in lists: for a state, or because half of the memory
+    /// is too little for a sort, or the other half for the job.
+    fn sort<'e>(
+        &self,
+        host: &Host<'e>,
+        input: &Input,
+        input_bytes: u64,
+        options: &mut Options,
+    ) -> Result<Option<PairSort<'e>>> {
+        if self.is_map_only() || options.state.is_some() {
+            return Ok(None);
+        }
+        let first = |part: usize| Box::from(u16::try_from(part).unwrap_or(COUNTERS).to_be_bytes());
+        let sections = (0..self.parts).map(first).collect();
+        match host.engine.pair_sort(sections, input_bytes, options) {
+            Ok(sort) => {
+                if host.memory_bytes.is_none() {
+                    return Ok(Some(sort));
+                }
+                let bytes = usize::try_from(sort.memory_bytes()).unwrap_or(usize::MAX);
+                let beside_bytes = options.beside_bytes.saturating_add(bytes);
+                // A piece of the input that is one line may be as long as a line that is printed.
+                let line_bytes = u64::try_from(self.line_bytes_most).unwrap_or(u64::MAX);
+                let split_bytes = options.split_bytes.map(|bytes| bytes.max(line_bytes));
+                let beside_sort = Options { beside_bytes, split_bytes, ..options.clone() };
+                if !host.engine.has_room_for::<Mapping<'_>>(input, &beside_sort) {
+                    return Ok(None);
+                }
+                options.beside_bytes = beside_bytes;
+                Ok(Some(sort))
+            }
+            Err(Error::Memory(_)) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -145,7 +200,7 @@ impl Settings {
         Options {
             tile_bytes: Some(tile_bytes),
             split_bytes: Some(host.options.split_bytes.unwrap_or(split_bytes)),
-            beside_bytes: host.engine.workers() * PIPES_BYTES,
+            beside_bytes: host.engine.workers() * self.beside_bytes(),
             ..host.options.clone()
         }
     }

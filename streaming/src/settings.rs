@@ -47,6 +47,8 @@ pub struct Settings {
     pub(crate) split_bytes: Option<u64>,
     /// Bytes of a map task's output that are combined at once.
     pub(crate) sort_bytes: usize,
+    /// The most bytes of a line that a command prints, by the memory of the run.
+    pub(crate) line_bytes_most: usize,
 }
 
 /// What becomes of sorted lines.
@@ -143,6 +145,7 @@ impl Settings {
             is_verbose: line.is_verbose,
             split_bytes: split_bytes(conf)?,
             sort_bytes: sort_mb.max(1) << 20,
+            line_bytes_most: usize::MAX,
             inputs: line.inputs,
             environment: line.environment,
             conf: line.conf,

@@ -3,7 +3,7 @@
 use crate::command::{NoProgram, find};
 use crate::counters::Counters;
 use crate::failure::TaskFailed;
-use crate::process::{Process, failed, fault_of};
+use crate::process::{Process, fault_of};
 use crate::settings::{Reducer, Settings};
 use crate::shipped::Links;
 use crate::speech::Speech;
@@ -192,16 +192,16 @@ impl<'r> Tasks<'r> {
         Err(Error::Record { place: task.place.clone(), cause })
     }
 
-    /// Runs a command of a task over text that is all there, and returns its counters.
+    /// Runs a command of a task, which is started, over text that is all there, and returns its counters.
     pub(crate) fn run(
         &self,
         task: &Task,
-        role: &str,
-        command: &[String],
+        (role, command): (&str, &[String]),
+        mut process: Process<'_>,
         text: &[u8],
         take: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Counters> {
-        let mut process = self.start(task, role, command)?;
+        process.awaken();
         let worked = process.feed(text, take).and_then(|()| process.finish(take));
         self.end(task, role, command, process, worked)
     }
@@ -274,9 +274,4 @@ fn encoded(text: &str) -> String {
         }
     }
     out
-}
-
-/// Returns the error of what is no fault of a command.
-pub(crate) fn fault(message: impl Into<String>) -> Error {
-    failed(TaskFailed::new(message))
 }

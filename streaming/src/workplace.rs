@@ -43,21 +43,21 @@ impl Workplace {
     /// Makes the folder, below `scratch`. The leader will also remove `output` if this process is killed.
     pub(crate) fn open(scratch: &Path, output: &Path) -> Result<Workplace> {
         let number = WORKPLACES.fetch_add(1, Ordering::Relaxed);
+        let scratch = fs::canonicalize(scratch).unwrap_or_else(|_| scratch.to_path_buf());
         let folder = scratch.join(format!("tegula-streaming-{}-{number}", process::id()));
-        let made = fs::create_dir(&folder);
-        made.map_err(|cause| OutputError::Create { path: folder.clone(), cause })?;
-        let folder = fs::canonicalize(&folder).unwrap_or(folder);
+        // Before the folder is made, so that it is never without someone who removes it.
         let mut leader = Command::new("sh");
         leader.args(["-c", LEADER, "sh"]).arg(&folder).arg(output).process_group(0);
         leader.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut leader = leader.spawn().map_err(|cause| {
-            let _ = fs::remove_dir_all(&folder);
-            Error::System { action: "start sh", cause }
-        })?;
+        let mut leader =
+            leader.spawn().map_err(|cause| Error::System { action: "start sh", cause })?;
         let (starter, starts) = channel();
         thread::spawn(move || start_all(&starts));
         let lifeline = leader.stdin.take();
-        Ok(Workplace { folder, leader, lifeline, starter: Mutex::new(starter) })
+        let place = Workplace { folder, leader, lifeline, starter: Mutex::new(starter) };
+        let made = fs::create_dir(&place.folder);
+        made.map_err(|cause| OutputError::Create { path: place.folder.clone(), cause })?;
+        Ok(place)
     }
 
     pub(crate) fn folder(&self) -> &Path {

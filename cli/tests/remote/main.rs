@@ -5,6 +5,8 @@
 mod commands_that_look_into_files_read_urls;
 mod faults_are_one_line_with_the_url;
 mod hdfs_is_counted_as_files_are;
+#[cfg(feature = "streaming")]
+mod streaming_jobs_read_urls;
 mod urls_stand_where_paths_do;
 
 use std::fs;

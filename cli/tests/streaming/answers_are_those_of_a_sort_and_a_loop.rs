@@ -62,6 +62,32 @@ fn lines_are_sorted_and_divided() {
     assert!(place.is_clean());
 }
 
+/// Keys that are mostly distinct are sorted; those of a job with a state, or with little memory, are listed.
+#[test]
+fn distinct_keys_are_sorted_and_divided() {
+    let number = |at: u32| at.wrapping_mul(0x9e37_79b1) % 70_000;
+    let text: String = (0..60_000).map(|at| format!("k{} {at}\n", number(at))).collect();
+    let place = Place::with(&[("in", text.as_bytes())]);
+    for parts in [1, 200] {
+        let (expected, number) = (reference(&text, parts), parts.to_string());
+        // A state belongs to a number of parts.
+        let runs: &[&[&str]] = &[
+            &["--workers", "1"],
+            &["--workers", "3", "--split", "50k"],
+            &["--memory", "64M", "--workers", "2"],
+            &["--memory", "128M", "--workers", "2"],
+            &["--state", "state", "--job", &number],
+        ];
+        for run in runs {
+            let job = ["-mapper", MAPPER, "-numReduceTasks", &number];
+            assert!(place.answer(&[&job, *run].concat()) == expected, "{parts} parts, {run:?}");
+        }
+    }
+    let job = ["-mapper", MAPPER, "-reducer", "cat", "-numReduceTasks", "3", "--split", "100k"];
+    assert!(place.answer(&job) == reference(&text, 3));
+    assert!(place.is_clean());
+}
+
 #[test]
 fn a_combiner_changes_no_sum() {
     let text = lines(20_000);

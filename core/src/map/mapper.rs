@@ -112,7 +112,7 @@ impl<'p, J: Job> Mapper<'p, J::Combine> for JobMapper<'p, J> {
             fold_ascii(&mut buffer.bytes_mut()[records.clone()]);
         }
         let bytes = &buffer.bytes()[records.clone()];
-        let split = Split::new(bytes, origin, offset, file, bad);
+        let split = Split::new(bytes, origin, offset, file, bad).numbered(number);
         let mapped = guard(
             || origin.place(None, offset),
             || {

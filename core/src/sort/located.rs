@@ -13,7 +13,7 @@ pub(super) struct Fixed<'b> {
     pub(super) size: usize,
 }
 
-/// Lines, with the places where they begin and the end of the last.
+/// Lines or pairs, with the places where they begin and the end of the last.
 pub(super) struct Lines<'b> {
     pub(super) bytes: &'b [u8],
     pub(super) starts: &'b [u32],

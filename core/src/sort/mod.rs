@@ -11,6 +11,7 @@
 //! of memory.
 
 mod located;
+mod pairs;
 mod partition;
 mod ranges;
 mod records;
@@ -20,6 +21,7 @@ mod source;
 mod splitters;
 mod store;
 
+pub use pairs::{PairSort, Putting, SortedPairs};
 pub use records::{Records, Sort};
 
 use crate::context::RunContext;
@@ -161,19 +163,21 @@ impl Passes<'_> {
     fn write(&self, partitioned: &Partitioned, to: SortTo<'_>) -> Result<u64> {
         let name = to.name();
         let out = to.out(&name, self.sort.unique);
+        let core = self.context.core;
         let pass = RangePass {
-            core: self.context.core,
+            pool: core.pool(),
+            blocks: core.blocks(),
             form: self.form,
             unique: self.sort.unique,
-            ranges: &partitioned.ranges,
             scratch: self.scratch,
             sizes: partitioned.sizes,
+            // One of each worker.
+            rows: core.pool().workers(),
             failure: &self.context.failure,
-            out: &out,
             last: Mutex::default(),
             written: AtomicU64::new(0),
         };
-        let written = pass.run()?;
+        let written = pass.run(&partitioned.ranges, &out)?;
         out.finish()?;
         Ok(written)
     }
@@ -230,6 +234,7 @@ impl Resources {
             bytes: source.bytes(),
             record_bytes,
             workers: self.workers,
+            rows: self.workers,
             // Streams in memory use a part of it.
             usable_bytes: self.usable_bytes.saturating_sub(source.kept_bytes()),
             l2_bytes: self.l2_bytes,

@@ -4,7 +4,7 @@
 //! A pile needs the input in ascending order. So the splits are handed out in one order to all groups
 //! of workers, which costs nothing: no group is nearer to a file, and piles are each worker's own.
 
-use super::records::Form;
+use super::records::{Form, Kind};
 use super::source::{Section, Source, Spooled};
 use super::splitters::{LANES, SplitView, Splitters};
 use super::store::{Pile, PileSize, RangeRows};
@@ -19,6 +19,7 @@ use crate::sizing::Units;
 use crate::storage::Scratch;
 use crate::sync::Mutex;
 use crate::unit::Unit;
+use std::sync::Arc;
 
 const STAGE: &str = "the map stage";
 /// Splits that a worker takes together, at most: then their records in a range are one segment, and a
@@ -27,12 +28,12 @@ const STRETCH_SPLITS_MOST: u64 = 16;
 /// Stretches for each worker, at least, so that all end at about the same time.
 const STRETCHES_PER_WORKER: u64 = 16;
 
-pub(super) struct PartitionPass<'r, 's> {
+pub(super) struct PartitionPass<'r> {
     pub(super) core: &'r Core,
     pub(super) form: &'r Form,
     pub(super) source: &'r Source<'r>,
     pub(super) splitters: &'r Splitters,
-    pub(super) scratch: &'s Scratch,
+    pub(super) scratch: &'r Arc<Scratch>,
     pub(super) pile_size: PileSize,
     pub(super) split_bytes: u64,
     pub(super) ahead_bytes: u64,
@@ -41,13 +42,13 @@ pub(super) struct PartitionPass<'r, 's> {
 }
 
 /// A worker's way into the ranges.
-pub(super) struct Scatter<'r, 's> {
+pub(super) struct Scatter<'r> {
     pub(super) form: &'r Form,
     pub(super) view: SplitView<'r>,
-    pub(super) pile: Pile<'s>,
+    pub(super) pile: Pile,
 }
 
-impl<'r, 's> PartitionPass<'r, 's> {
+impl<'r> PartitionPass<'r> {
     /// Reads all of the source, and returns the records of each range.
     pub(super) fn run(&self) -> Result<(Vec<RangeRows>, AheadTotals)> {
         let workers = PerWorker::new(self.core.pool().workers());
@@ -76,7 +77,7 @@ impl<'r, 's> PartitionPass<'r, 's> {
         &self,
         first: u64,
         ranged: &Ranged,
-        workers: &PerWorker<Scatter<'r, 's>>,
+        workers: &PerWorker<Scatter<'r>>,
     ) -> Result<AheadTotals> {
         let (source, core) = (self.source, self.core);
         let flat = Placement::flat(core.pool().workers());
@@ -107,7 +108,7 @@ impl<'r, 's> PartitionPass<'r, 's> {
         &self,
         first: u64,
         blocks: &[Mutex<Spooled>],
-        workers: &PerWorker<Scatter<'r, 's>>,
+        workers: &PerWorker<Scatter<'r>>,
     ) -> Result<()> {
         let together = self.together(blocks.len() as u64) as usize;
         let (pool, count) = (self.core.pool(), blocks.len().div_ceil(together));
@@ -120,7 +121,7 @@ impl<'r, 's> PartitionPass<'r, 's> {
                 index,
                 || Reader::new(self.core.blocks(), self.split_bytes),
                 |reader| {
-                    let scatter = |out: &mut Scatter<'r, 's>| {
+                    let scatter = |out: &mut Scatter<'r>| {
                         splits.try_for_each(|split| {
                             Spooled::read(&blocks[split], reader, self.scratch, |records| {
                                 out.view.turn_to((first + split as u64) as u32);
@@ -134,7 +135,7 @@ impl<'r, 's> PartitionPass<'r, 's> {
         })
     }
 
-    fn scatter(&self) -> Scatter<'r, 's> {
+    fn scatter(&self) -> Scatter<'r> {
         let (blocks, ranges) = (self.core.blocks(), self.splitters.ranges());
         Scatter {
             form: self.form,
@@ -143,20 +144,45 @@ impl<'r, 's> PartitionPass<'r, 's> {
         }
     }
 
-    fn add(&self, out: &mut Scatter<'r, 's>, stretch: u64, records: &[u8]) -> Result<()> {
+    fn add(&self, out: &mut Scatter<'r>, stretch: u64, records: &[u8]) -> Result<()> {
         out.add(stretch as u32, records)?;
         self.progress.add_bytes(records.len() as u64);
         Ok(())
     }
 }
 
-impl Scatter<'_, '_> {
+impl Scatter<'_> {
     /// Puts records of the present split into their ranges' rows, as of a stretch of the input.
     pub(super) fn add(&mut self, stretch: u32, records: &[u8]) -> Result<()> {
-        match self.form.fixed {
-            Some(size) => self.add_fixed(stretch, size, records),
-            None => self.add_lines(stretch, records),
+        match self.form.kind {
+            Kind::Fixed(size) => self.add_fixed(stretch, size, records),
+            Kind::Lines => self.add_lines(stretch, records),
+            Kind::Pairs => self.add_pairs(stretch, records),
         }
+    }
+
+    fn add_pairs(&mut self, stretch: u32, mut pairs: &[u8]) -> Result<()> {
+        let Scatter { form, view, pile } = self;
+        let mut batch = [&[][..]; LANES];
+        while !pairs.is_empty() {
+            let mut count = 0;
+            while count < LANES && !pairs.is_empty() {
+                batch[count] = form.first(pairs);
+                pairs = &pairs[batch[count].len()..];
+                count += 1;
+            }
+            if count < LANES {
+                for record in &batch[..count] {
+                    pile.append(view.range_of(form.key(record)), stretch, record)?;
+                }
+                return Ok(());
+            }
+            let ranges = view.ranges_of(|lane| form.key(batch[lane]));
+            for (range, record) in ranges.into_iter().zip(batch) {
+                pile.append(range, stretch, record)?;
+            }
+        }
+        Ok(())
     }
 
     fn add_fixed(&mut self, stretch: u32, size: usize, records: &[u8]) -> Result<()> {

@@ -3,19 +3,18 @@
 
 use super::located::{ByKey, Fixed, Lines, Located};
 use super::partition::Scatter;
-use super::records::Form;
+use super::records::{Form, Kind};
 use super::segments::{Means, Segments};
 use super::sizes::Sizes;
 use super::source::KeySample;
 use super::splitters::{Sampled, Splitters};
 use super::store::{HEADER_BYTES, Held, Pile, RangeRows};
-use crate::core::Core;
 use crate::error::Result;
 use crate::failure::Failure;
 use crate::heads::Sorter;
 use crate::memory::{Access, Block, BlockPool};
 use crate::output::{AtomicFile, Turn, Turns};
-use crate::schedule::{Cursor, PerWorker, Step};
+use crate::schedule::{Cursor, PerWorker, Pool, Step};
 use crate::storage::Scratch;
 use crate::sync::Mutex;
 use crate::timeline;
@@ -49,23 +48,24 @@ impl Out<'_> {
     }
 }
 
-pub(super) struct RangePass<'r, 'w> {
-    pub(super) core: &'r Core,
+pub(super) struct RangePass<'r> {
+    pub(super) pool: &'r Pool,
+    pub(super) blocks: &'r Arc<BlockPool>,
     pub(super) form: &'r Form,
     pub(super) unique: bool,
-    pub(super) ranges: &'r [Mutex<RangeRows>],
-    pub(super) scratch: &'r Scratch,
+    pub(super) scratch: &'r Arc<Scratch>,
     pub(super) sizes: Sizes,
+    /// Rows of a range that are read side by side, at most.
+    pub(super) rows: usize,
     pub(super) failure: &'r Failure,
-    pub(super) out: &'r Out<'w>,
     /// With `unique`, the key written last.
     pub(super) last: Mutex<Option<Vec<u8>>>,
     pub(super) written: AtomicU64,
 }
 
 /// A worker's memory for sorting.
-struct Worker<'r, 'w> {
-    pass: &'r RangePass<'r, 'w>,
+pub(super) struct Worker<'r> {
+    pass: &'r RangePass<'r>,
     data: Room,
     numbers: Room,
     starts: Room,
@@ -73,7 +73,7 @@ struct Worker<'r, 'w> {
 }
 
 /// Where the records of a range go.
-struct Target<'t, 'w> {
+pub(super) struct Target<'t, 'w> {
     to: To<'t, 'w>,
     offset: u64,
 }
@@ -81,24 +81,25 @@ struct Target<'t, 'w> {
 enum To<'t, 'w> {
     File(&'t AtomicFile),
     Turn(Turn<'t, 'w>),
+    /// Each record by itself.
+    Shown(&'t mut dyn FnMut(&[u8]) -> Result<()>),
 }
 
-impl<'r, 'w> RangePass<'r, 'w> {
+impl<'r> RangePass<'r> {
     /// Sorts and writes all ranges. Returns how many records were written.
-    pub(super) fn run(&'r self) -> Result<u64> {
-        let ranges = self.ranges.len();
-        let mut order: Vec<usize> = (0..ranges).collect();
+    pub(super) fn run(&'r self, ranges: &[Mutex<RangeRows>], out: &Out<'_>) -> Result<u64> {
+        let mut order: Vec<usize> = (0..ranges.len()).collect();
         if self.form.reverse {
             order.reverse();
         }
-        let offsets = self.offsets(&order);
-        let (cursor, failure) = (Cursor::new(ranges as u64), self.failure);
-        let workers = PerWorker::new(self.core.pool().workers());
+        let offsets = offsets(ranges, &order);
+        let (cursor, failure) = (Cursor::new(ranges.len() as u64), self.failure);
+        let workers = PerWorker::new(self.pool.workers());
         let step = |index| {
             let Some(number) = (!failure.stops()).then(|| cursor.take()).flatten() else {
                 return Step::Done;
             };
-            let to = match self.out {
+            let to = match out {
                 Out::File(file) => To::File(file),
                 // Dropped last: the next range must see a failure of this one.
                 Out::InTurn(turns) => To::Turn(turns.get(number)),
@@ -108,42 +109,53 @@ impl<'r, 'w> RangePass<'r, 'w> {
                 workers.with(
                     index,
                     || Worker::new(self),
-                    |worker: &mut Worker<'r, 'w>| {
-                        let range =
-                            std::mem::take(&mut *self.ranges[order[number as usize]].lock());
+                    |worker: &mut Worker<'r>| {
+                        let range = std::mem::take(&mut *ranges[order[number as usize]].lock());
                         worker.run(range, &self.sizes, &mut target)
                     },
                 )
             });
             if done.is_some() { Step::More } else { Step::Done }
         };
-        self.core.pool().run(step, || ());
+        self.pool.run(step, || ());
         failure.check()?;
         Ok(self.written.load(Ordering::Relaxed))
     }
+}
 
-    /// Where each range begins in the output.
-    fn offsets(&self, order: &[usize]) -> Vec<u64> {
-        let mut end = 0;
-        let begin = |&range: &usize| {
-            let begin = end;
-            end += self.ranges[range].lock().bytes;
-            begin
-        };
-        order.iter().map(begin).collect()
+/// Where each range begins in the output.
+fn offsets(ranges: &[Mutex<RangeRows>], order: &[usize]) -> Vec<u64> {
+    let mut end = 0;
+    let begin = |&range: &usize| {
+        let begin = end;
+        end += ranges[range].lock().bytes;
+        begin
+    };
+    order.iter().map(begin).collect()
+}
+
+impl<'t> Target<'t, '_> {
+    /// Shows each record to `see`.
+    pub(super) fn shown(see: &'t mut dyn FnMut(&[u8]) -> Result<()>) -> Target<'t, 't> {
+        Target { to: To::Shown(see), offset: 0 }
     }
 }
 
-impl<'r, 'w> Worker<'r, 'w> {
-    fn new(pass: &'r RangePass<'r, 'w>) -> Result<Worker<'r, 'w>> {
-        let blocks = pass.core.blocks();
+impl<'r> Worker<'r> {
+    pub(super) fn new(pass: &'r RangePass<'r>) -> Result<Worker<'r>> {
+        let blocks = pass.blocks;
         let room = || Room { block: None, blocks: Arc::clone(blocks) };
         let out = blocks.take(pass.sizes.out_bytes, Access::Streamed, "sorted records")?;
         Ok(Worker { pass, data: room(), numbers: room(), starts: room(), out })
     }
 
     /// Sorts a range and writes it.
-    fn run(&mut self, range: RangeRows, sizes: &Sizes, target: &mut Target<'_, '_>) -> Result<()> {
+    pub(super) fn run(
+        &mut self,
+        range: RangeRows,
+        sizes: &Sizes,
+        target: &mut Target<'_, '_>,
+    ) -> Result<()> {
         let RangeRows { bytes, records, .. } = range;
         let form = self.pass.form;
         let need = bytes + records * form.upkeep_bytes();
@@ -152,6 +164,8 @@ impl<'r, 'w> Worker<'r, 'w> {
             return self.divide(range, &again, target);
         }
         let (bytes, records) = (bytes as usize, records as usize);
+        let starts_bytes = if form.has_one_size() { 0 } else { 4 * (records + 1) };
+        self.make_room([bytes, 2 * 8 * records, starts_bytes], sizes);
         let Worker { pass, data, numbers, starts, out } = self;
         let data = data.bytes(bytes)?;
         let mut at = 0;
@@ -161,17 +175,34 @@ impl<'r, 'w> Worker<'r, 'w> {
             at += segment.len();
             Ok(())
         })?;
-        pass.core.blocks().release(pass.core.pool().workers() * IDLE_BYTES_PER_WORKER);
+        pass.blocks.release(pass.pool.workers() * IDLE_BYTES_PER_WORKER);
         let numbers: &mut [u64] = bytemuck::cast_slice_mut(numbers.bytes(2 * 8 * records)?);
-        match form.fixed {
-            Some(size) => pass.sort(&Fixed { bytes: data, size }, numbers, out, target),
-            None => {
-                let starts: &mut [u32] = bytemuck::cast_slice_mut(starts.bytes(4 * (records + 1))?);
-                starts[0] = 0;
-                let ends = memchr::memchr_iter(b'\n', data).map(|end| end as u32 + 1);
-                starts[1..].iter_mut().zip(ends).for_each(|(start, end)| *start = end);
-                pass.sort(&Lines { bytes: data, starts }, numbers, out, target)
+        if let Kind::Fixed(size) = form.kind {
+            return pass.sort(&Fixed { bytes: data, size }, numbers, out, target);
+        }
+        let starts: &mut [u32] = bytemuck::cast_slice_mut(starts.bytes(4 * (records + 1))?);
+        starts[0] = 0;
+        if form.kind == Kind::Lines {
+            let ends = memchr::memchr_iter(b'\n', data).map(|end| end as u32 + 1);
+            starts[1..].iter_mut().zip(ends).for_each(|(start, end)| *start = end);
+        } else {
+            let mut end = 0;
+            for start in &mut starts[1..] {
+                end += form.first(&data[end..]).len();
+                *start = end as u32;
             }
+        }
+        pass.sort(&Lines { bytes: data, starts }, numbers, out, target)
+    }
+
+    /// Gives memory back that earlier ranges needed, if it is too much beside what this range needs: one had few
+    /// long records, say, and this one has many short ones.
+    fn make_room(&mut self, needs: [usize; 3], sizes: &Sizes) {
+        let rooms = [&mut self.data, &mut self.numbers, &mut self.starts];
+        let held = |room: &Room| room.block.as_ref().map_or(0, Block::bytes);
+        let all: usize = rooms.iter().zip(needs).map(|(room, need)| held(room).max(need)).sum();
+        if all as u64 > sizes.rooms_bytes() {
+            rooms.into_iter().for_each(|room| room.block = None);
         }
     }
 
@@ -185,7 +216,7 @@ impl<'r, 'w> Worker<'r, 'w> {
         for room in [&mut self.data, &mut self.numbers, &mut self.starts] {
             room.block = None;
         }
-        let RangePass { form, scratch, core, failure, .. } = self.pass;
+        let RangePass { form, scratch, blocks, failure, .. } = self.pass;
         let means = self.pass.means();
         let step = range.bytes.div_ceil(SPLITS_PER_RANGE * sizes.ranges as u64).max(1);
         let splits = range.bytes / step;
@@ -194,7 +225,7 @@ impl<'r, 'w> Worker<'r, 'w> {
         let mut out = Scatter {
             form,
             view: splitters.view(0, form.reverse),
-            pile: Pile::new(core.blocks(), scratch, splitters.ranges(), sizes.pile),
+            pile: Pile::new(blocks, scratch, splitters.ranges(), sizes.pile),
         };
         let (mut at, mut split) = (0_u64, 0);
         Segments::new(range, &means)?.each(&means, |_, segment| {
@@ -206,6 +237,9 @@ impl<'r, 'w> Worker<'r, 'w> {
             at += segment.len() as u64;
             out.add(split, segment)
         })?;
+        if sizes.is_spilled {
+            out.pile.spill()?;
+        }
         let mut ranges = Vec::new();
         ranges.resize_with(splitters.ranges(), RangeRows::default);
         out.pile.close(&mut ranges);
@@ -222,9 +256,9 @@ impl<'r, 'w> Worker<'r, 'w> {
     }
 }
 
-impl RangePass<'_, '_> {
+impl RangePass<'_> {
     fn means(&self) -> Means<'_> {
-        Means { scratch: self.scratch, blocks: self.core.blocks() }
+        Means { scratch: self.scratch, blocks: self.blocks, rows: self.rows }
     }
 
     /// Sorts records and writes them. `numbers` is room for two numbers each.
@@ -239,7 +273,10 @@ impl RangePass<'_, '_> {
         let keys = ByKey { form: self.form, records };
         let sorter = Sorter::new(&keys, numbers.len());
         sorter.sort(numbers, spare, 0);
-        let in_order = numbers.iter().map(|&number| records.record(sorter.place(number)));
+        let mut in_order = numbers.iter().map(|&number| records.record(sorter.place(number)));
+        if let To::Shown(see) = &mut target.to {
+            return in_order.try_for_each(see);
+        }
         if self.unique {
             target.wait();
         }
@@ -330,6 +367,7 @@ impl Target<'_, '_> {
                 file.write_all_at(bytes, self.offset)?;
             }
             To::Turn(turn) => turn.write(bytes, failure)?,
+            To::Shown(_) => unreachable!("records are shown one by one"),
         }
         self.offset += bytes.len() as u64;
         Ok(())

@@ -68,29 +68,55 @@ impl Sort {
         }
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         Ok(Form {
-            fixed: record.map(size),
+            kind: record.map_or(Kind::Lines, |bytes| Kind::Fixed(size(bytes))),
             key: size(key.start)..size(key.end),
             reverse: self.reverse,
         })
     }
 }
 
+/// What records are, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Lines,
+    /// Of this many bytes.
+    Fixed(usize),
+    /// Pairs: the lengths of a key and of a value, 4 bytes each, and both.
+    Pairs,
+}
+
+/// In front of a pair: the lengths of its key and of its value.
+pub(super) const PAIR_HEADER_BYTES: usize = 8;
+
+/// Returns a pair's key and value; of a pair that is cut short, their available parts.
+#[inline(always)]
+pub(super) fn pair(record: &[u8]) -> (&[u8], &[u8]) {
+    let (header, rest) = record.split_at(PAIR_HEADER_BYTES.min(record.len()));
+    let length = header.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    rest.split_at(rest.len().min(length as usize))
+}
+
 /// The way to find records in bytes and keys in records.
 #[derive(Clone, Debug)]
 pub(super) struct Form {
-    /// The size of every record; `None` for lines.
-    pub(super) fixed: Option<usize>,
+    pub(super) kind: Kind,
     key: Range<usize>,
     pub(super) reverse: bool,
 }
 
 impl Form {
-    /// The key of a record, which may or may not have its newline still.
+    /// The form of pairs by their whole keys, ascending.
+    pub(super) fn pairs() -> Form {
+        Form { kind: Kind::Pairs, key: 0..usize::MAX, reverse: false }
+    }
+
+    /// The key of a record. A line may or may not have its newline still.
     #[inline(always)]
     pub(super) fn key<'r>(&self, record: &'r [u8]) -> &'r [u8] {
-        match self.fixed {
-            Some(_) => &record[self.key.clone()],
-            None => {
+        match self.kind {
+            Kind::Fixed(_) => &record[self.key.clone()],
+            Kind::Pairs => pair(record).0,
+            Kind::Lines => {
                 let line = record.strip_suffix(b"\n").unwrap_or(record);
                 &line[self.key.start.min(line.len())..self.key.end.min(line.len())]
             }
@@ -100,20 +126,39 @@ impl Form {
     /// The first record of bytes that begin with one; they are not empty.
     #[inline(always)]
     pub(super) fn first<'r>(&self, bytes: &'r [u8]) -> &'r [u8] {
-        match self.fixed {
-            Some(size) => &bytes[..size],
-            None => match memchr::memchr(b'\n', bytes) {
+        match self.kind {
+            Kind::Fixed(size) => &bytes[..size],
+            Kind::Lines => match memchr::memchr(b'\n', bytes) {
                 Some(end) => &bytes[..=end],
                 None => bytes,
             },
+            Kind::Pairs => {
+                let length = |at: usize| {
+                    bytes[at..].first_chunk().map_or(0, |it| u32::from_le_bytes(*it)) as usize
+                };
+                &bytes[..bytes.len().min(PAIR_HEADER_BYTES + length(0) + length(4))]
+            }
+        }
+    }
+
+    pub(super) fn has_one_size(&self) -> bool {
+        matches!(self.kind, Kind::Fixed(_))
+    }
+
+    /// The least bytes of a record.
+    pub(super) fn least_bytes(&self) -> usize {
+        match self.kind {
+            Kind::Fixed(size) => size,
+            Kind::Lines => 1,
+            Kind::Pairs => PAIR_HEADER_BYTES,
         }
     }
 
     /// Memory that a record needs beside its bytes while its range is sorted.
     pub(super) fn upkeep_bytes(&self) -> u64 {
-        match self.fixed {
-            Some(_) => 2 * size_of::<u64>() as u64,
-            None => (2 * size_of::<u64>() + size_of::<u32>()) as u64,
+        match self.kind {
+            Kind::Fixed(_) => 2 * size_of::<u64>() as u64,
+            Kind::Lines | Kind::Pairs => (2 * size_of::<u64>() + size_of::<u32>()) as u64,
         }
     }
 }

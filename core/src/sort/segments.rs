@@ -1,9 +1,10 @@
 //! Segments: the parts of piles that belong to one range, read back in the order of the input. Each pile has
-//! them in ascending order of their stretches of the input, and a stretch is in one pile only, so this is a
-//! merge of one row per worker, a segment at a time.
+//! them in runs that ascend by their stretches of the input, and a stretch is in one run only, so this is a
+//! merge of one row per run, a segment at a time. There is one run per worker where each takes stretches in order;
+//! of more than can be read side by side, some are merged to a row on disk first.
 
-use super::store::{HEADER_BYTES, Held, RangeRows};
-use crate::error::Result;
+use super::store::{HEADER_BYTES, Held, RangeRows, header};
+use crate::error::{Error, Result};
 use crate::memory::{Access, Block, BlockPool};
 use crate::storage::Scratch;
 use std::sync::Arc;
@@ -18,6 +19,9 @@ pub(super) struct Segments {
 pub(super) struct Means<'s> {
     pub(super) scratch: &'s Scratch,
     pub(super) blocks: &'s Arc<BlockPool>,
+    /// Rows that are read side by side, at most, and a chunk that is written meanwhile if they are more: at least 3,
+    /// unless all ranges have one row.
+    pub(super) rows: usize,
 }
 
 /// Memory that chunks are read into from disk: a place for each row, as all but those of a single
@@ -45,20 +49,32 @@ enum Chunk {
     Memory(Held),
     /// In the row's place.
     Read,
+    /// A large record on disk, of which only what is in front of it was read: it comes into memory when its turn has.
+    Later(u64, [u8; HEADER_BYTES]),
     Large(Block),
 }
 
 impl Segments {
     pub(super) fn new(range: RangeRows, means: &Means<'_>) -> Result<Segments> {
-        let mut rows = Vec::with_capacity(range.rows.len());
-        let chunk_bytes = range.chunk_bytes;
+        let RangeRows { mut rows, chunk_bytes, .. } = range;
+        let on_disk = |held: &Held| matches!(held, Held::Scratch { .. });
+        while rows.len() > means.rows && rows.iter().flatten().any(on_disk) {
+            // All rows become longer before one is merged again.
+            let first = rows.drain(..means.rows - 1).collect();
+            rows.push(Segments::of(first, chunk_bytes, means)?.into_row(means)?);
+        }
+        Segments::of(rows, chunk_bytes, means)
+    }
+
+    fn of(of_range: Vec<Vec<Held>>, chunk_bytes: usize, means: &Means<'_>) -> Result<Segments> {
+        let mut rows = Vec::with_capacity(of_range.len());
         let mut reads = Reads { block: None, chunk_bytes };
         let on_disk = |held: &Held| matches!(held, Held::Scratch { .. });
-        if range.rows.iter().flatten().any(on_disk) {
-            let bytes = range.rows.len() * chunk_bytes;
+        if of_range.iter().flatten().any(on_disk) {
+            let bytes = of_range.len() * chunk_bytes;
             reads.block = Some(means.blocks.take(bytes, Access::Streamed, PURPOSE)?);
         }
-        for (place, chunks) in range.rows.into_iter().enumerate() {
+        for (place, chunks) in of_range.into_iter().enumerate() {
             let (chunks, chunk) = (chunks.into_iter(), Chunk::None);
             let mut cursor = Cursor { chunks, chunk, place, used: 0, start: 0, end: 0, stretch: 0 };
             if cursor.advance(&mut reads, means)? {
@@ -79,11 +95,44 @@ impl Segments {
             let Some((first, row)) = rows.min_by_key(|(_, row)| row.stretch) else {
                 return Ok(());
             };
+            row.fetch(means)?;
             take(row.stretch, &row.bytes(&self.reads)[row.start..row.end])?;
             if !row.advance(&mut self.reads, means)? {
                 self.rows.swap_remove(first);
             }
         }
+    }
+
+    /// Writes all segments in order to the scratch storage: the chunks of one row.
+    fn into_row(self, means: &Means<'_>) -> Result<Vec<Held>> {
+        let (chunk_bytes, mut row, mut used) = (self.reads.chunk_bytes, Vec::new(), 0);
+        let mut block = means.blocks.take(chunk_bytes, Access::Streamed, PURPOSE)?;
+        let chunk = block.as_mut_slice();
+        let mut write = |parts: [&[u8]; 2]| {
+            let (offset, used) =
+                (means.scratch.append_parts(parts)?.start, parts[0].len() + parts[1].len());
+            row.push(Held::Scratch { offset, used });
+            Ok::<(), Error>(())
+        };
+        self.each(means, |stretch, records| {
+            let (header, bytes) =
+                (header(stretch, records.len() as u32), HEADER_BYTES + records.len());
+            if used > 0 && used + bytes > chunk_bytes {
+                write([&chunk[..used], &[]])?;
+                used = 0;
+            }
+            if bytes > chunk_bytes {
+                return write([&header, records]);
+            }
+            chunk[used..used + HEADER_BYTES].copy_from_slice(&header);
+            chunk[used + HEADER_BYTES..used + bytes].copy_from_slice(records);
+            used += bytes;
+            Ok(())
+        })?;
+        if used > 0 {
+            write([&chunk[..used], &[]])?;
+        }
+        Ok(row)
     }
 }
 
@@ -132,10 +181,20 @@ impl Cursor {
             means.scratch.read(offset, &mut reads.place_mut(self.place)[..used])?;
             Chunk::Read
         } else {
-            let mut block = means.blocks.take(used, Access::Streamed, PURPOSE)?;
-            means.scratch.read(offset, &mut block.as_mut_slice()[..used])?;
-            Chunk::Large(block)
+            let mut header = [0; HEADER_BYTES];
+            means.scratch.read(offset, &mut header)?;
+            Chunk::Later(offset, header)
         };
+        Ok(())
+    }
+
+    /// Reads a large record whose turn has come.
+    fn fetch(&mut self, means: &Means<'_>) -> Result<()> {
+        if let Chunk::Later(offset, _) = self.chunk {
+            let mut block = means.blocks.take(self.used, Access::Streamed, PURPOSE)?;
+            means.scratch.read(offset, &mut block.as_mut_slice()[..self.used])?;
+            self.chunk = Chunk::Large(block);
+        }
         Ok(())
     }
 
@@ -144,6 +203,7 @@ impl Cursor {
             Chunk::None => &[],
             Chunk::Memory(held) => held.in_memory().unwrap_or(&[]),
             Chunk::Read => reads.place(self.place),
+            Chunk::Later(_, header) => header,
             Chunk::Large(block) => block.as_slice(),
         }
     }

@@ -36,6 +36,8 @@ pub(super) struct Known {
     /// Of a record, on average.
     pub(super) record_bytes: u64,
     pub(super) workers: u64,
+    /// Rows of a range that are read side by side.
+    pub(super) rows: u64,
     /// Memory that may be used.
     pub(super) usable_bytes: u64,
     pub(super) l2_bytes: u64,
@@ -51,6 +53,10 @@ pub(super) struct Sizes {
     pub(super) out_bytes: usize,
     /// For reading ahead of the workers.
     pub(super) ahead_bytes: u64,
+    /// Whether a pile goes to disk whole when its range is divided, so that its memory is free again.
+    pub(super) is_spilled: bool,
+    /// What the range took that was divided last.
+    divided_bytes: u64,
 }
 
 /// Returns the size of a split for this amount of usable memory.
@@ -61,7 +67,7 @@ pub(super) fn split_bytes(workers: u64, usable_bytes: u64, l2_bytes: u64) -> u64
 
 impl Sizes {
     pub(super) fn new(known: Known, form: &Form) -> Sizes {
-        let Known { bytes, record_bytes, workers, usable_bytes, l2_bytes } = known;
+        let Known { bytes, record_bytes, workers, rows, usable_bytes, l2_bytes } = known;
         let split = split_bytes(workers, usable_bytes, l2_bytes);
         let out = (usable_bytes / workers / part::SORT_OUT).clamp(GRAIN_BYTES, OUT_BYTES_MOST);
         let ahead = (usable_bytes / part::SORT_AHEAD).min(workers * AHEAD_BYTES_MOST);
@@ -70,9 +76,9 @@ impl Sizes {
         let free = usable_bytes.saturating_sub(fixed);
         let work = (free / workers / part::SORT_RANGE).min(WORK_BYTES_MOST);
         let pile = (free - work * workers) / workers;
-        // Reading back takes a chunk for each worker, of each worker.
+        // Reading back takes a chunk for each row, of each worker.
         let without_reads =
-            |chunk: u64| pile.saturating_sub((workers * chunk).next_multiple_of(GRAIN_BYTES));
+            |chunk: u64| pile.saturating_sub((rows * chunk).next_multiple_of(GRAIN_BYTES));
         let need = bytes + bytes / record_bytes.max(1) * form.upkeep_bytes();
         let most = RANGES_MOST as u64;
         let wanted = need.div_ceil(l2_bytes / RANGES_PER_L2).clamp(1, most);
@@ -80,7 +86,7 @@ impl Sizes {
         let chunk = if kept <= without_reads(CHUNK_BYTES_KEPT) * workers {
             CHUNK_BYTES_KEPT
         } else {
-            let most = (pile / 128).min(free / (8 * workers * workers));
+            let most = (pile / 128).min(free / (8 * workers * rows));
             previous_power_of_two(most).clamp(CHUNK_BYTES_LEAST, CHUNK_BYTES_MOST)
         };
         let pile = without_reads(chunk);
@@ -94,22 +100,36 @@ impl Sizes {
             work_bytes: work.saturating_sub(3 * GRAIN_BYTES).max(GRAIN_BYTES),
             out_bytes: out as usize,
             ahead_bytes: ahead,
+            is_spilled: false,
+            divided_bytes: u64::MAX,
         }
     }
 
-    /// Returns the sizes for dividing a range of `bytes` again, within the memory for sorting one; `None` if
-    /// that is too little for it to help.
+    /// Returns the bytes that the three pieces of memory for sorting a range may have, rounded up.
+    pub(super) fn rooms_bytes(&self) -> u64 {
+        self.work_bytes + 3 * GRAIN_BYTES
+    }
+
+    /// Returns the sizes for dividing a range of `bytes` again, within the memory for sorting one: half of it for the
+    /// pile, or all of it, by turns, where half is too little. Returns `None` if that did not help last time.
+    ///
+    /// The depth is bounded. Half of the memory is taken until that is less than [`GRAIN_BYTES`], 10 times at most. After
+    /// that, a range is divided again only if it has at most three quarters of the bytes of the one that it came from:
+    /// 2.4 times for each halving from the first range to the memory for sorting one. A record is moved once each time.
     pub(super) fn again(&self, bytes: u64) -> Option<Sizes> {
-        let (work_bytes, pile) = (self.work_bytes / 2, self.work_bytes / 2);
-        let chunk = previous_power_of_two(pile / 64).min(CHUNK_BYTES_MOST);
-        if pile < GRAIN_BYTES || chunk < CHUNK_BYTES_LEAST_AGAIN {
+        let half = self.work_bytes / 2;
+        let is_spilled = half < GRAIN_BYTES.max(64 * CHUNK_BYTES_LEAST_AGAIN);
+        if is_spilled && bytes > self.divided_bytes / 4 * 3 {
             return None;
         }
+        let pile = if is_spilled { self.work_bytes } else { half };
+        let work_bytes = pile;
+        let chunk = previous_power_of_two(pile / 64).min(CHUNK_BYTES_MOST);
         let ranges =
             (bytes / work_bytes * 4).clamp(4, pile / (2 * chunk)).min(RANGES_MOST as u64) as usize;
         let pile =
             PileSize { chunk_bytes: chunk as usize, chunks: (pile / chunk) as usize, groups: 1 };
-        Some(Sizes { ranges, pile, work_bytes, ..*self })
+        Some(Sizes { ranges, pile, work_bytes, is_spilled, divided_bytes: bytes, ..*self })
     }
 }
 
@@ -136,11 +156,13 @@ mod tests {
                     [(0, 1), (1 << 20, 1), (1 << 30, 100), (1 << 40, 1 << 20)]
                 {
                     let l2_bytes = 2 << 20;
-                    let known = Known { bytes, record_bytes, workers, usable_bytes, l2_bytes };
+                    let rows = workers + 2;
+                    let known =
+                        Known { bytes, record_bytes, workers, rows, usable_bytes, l2_bytes };
                     let sizes = Sizes::new(known, &form);
                     assert!(sizes.pile.chunks > sizes.ranges, "{known:?}: {sizes:?}");
                     let chunk = sizes.pile.chunk_bytes as u64;
-                    let reads = (workers * chunk).next_multiple_of(GRAIN_BYTES);
+                    let reads = (rows * chunk).next_multiple_of(GRAIN_BYTES);
                     let worker = sizes.pile.chunks as u64 * chunk
                         + sizes.work_bytes
                         + 3 * GRAIN_BYTES
@@ -152,6 +174,33 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+
+    /// Returns how often a range is divided, one in the other, where `largest` comes out of each division.
+    fn depth(mut sizes: Sizes, mut bytes: u64, largest: impl Fn(u64) -> u64) -> u32 {
+        let mut depth = 0;
+        while bytes > sizes.work_bytes {
+            let Some(again) = sizes.again(bytes) else { break };
+            (sizes, bytes, depth) = (again, largest(bytes), depth + 1);
+        }
+        depth
+    }
+
+    #[test]
+    fn ranges_are_divided_a_bounded_number_of_times() {
+        let form = Sort::lines().form().unwrap();
+        for usable_bytes in [WORKER_BYTES_LEAST, 3 << 20, 64 << 20, 1 << 30, 1 << 40] {
+            let bytes = 1_u64 << 40;
+            let (workers, rows, record_bytes, l2_bytes) = (1, 3, 20, 1 << 20);
+            let known = Known { bytes, record_bytes, workers, rows, usable_bytes, l2_bytes };
+            let sizes = Sizes::new(known, &form);
+            // One record, or keys of which a sample says nothing.
+            assert!(depth(sizes, bytes, |bytes| bytes) <= 11, "{sizes:?}");
+            // The largest that are divided again: from 2^40 bytes to 2^16 these are 24 halvings.
+            assert!(depth(sizes, bytes, |bytes| bytes / 4 * 3) <= 10 + 58, "{sizes:?}");
+            // As a good sample has it.
+            assert!(depth(sizes, bytes, |bytes| bytes / 8) <= 10, "{sizes:?}");
         }
     }
 }

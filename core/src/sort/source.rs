@@ -243,14 +243,14 @@ impl<'f> KeySample<'f> {
 
     /// Returns the number of bytes to look at in one place.
     pub(super) fn window_bytes(&self) -> u64 {
-        SAMPLE_BYTES.max(self.form.fixed.unwrap_or(0) as u64)
+        SAMPLE_BYTES.max(self.form.least_bytes() as u64)
     }
 
     /// Takes the first records of bytes that begin with one. Unless the bytes end `whole`, the last record
     /// may be cut short: then the key of a line is its available part.
     pub(super) fn add(&mut self, mut bytes: &[u8], split: u32, whole: bool) {
         for taken in 0..SAMPLED_PER_PLACE {
-            if bytes.len() < self.form.fixed.unwrap_or(1) {
+            if bytes.len() < self.form.least_bytes() {
                 return;
             }
             let record = self.form.first(bytes);
@@ -258,10 +258,15 @@ impl<'f> KeySample<'f> {
             if taken > 0 && bytes.is_empty() && !whole {
                 return;
             }
-            let key = self.form.key(record);
-            self.keys.push((key[..key.len().min(self.key_bytes)].into(), split));
-            self.bytes += record.len() as u64;
+            self.take(record, split);
         }
+    }
+
+    /// Takes a record.
+    pub(super) fn take(&mut self, record: &[u8], split: u32) {
+        let key = self.form.key(record);
+        self.keys.push((key[..key.len().min(self.key_bytes)].into(), split));
+        self.bytes += record.len() as u64;
     }
 }
 

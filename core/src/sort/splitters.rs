@@ -52,6 +52,27 @@ impl Splitters {
         Splitters::new(chosen)
     }
 
+    /// As `choose`, ascending, with a range that begins at each of `borders`, which ascend. Returns also the numbers
+    /// of the ranges that begin the order and those that begin at the borders.
+    pub(super) fn with_borders(
+        mut sample: Vec<Sampled>,
+        ranges: usize,
+        borders: &[Box<[u8]>],
+    ) -> (Splitters, Vec<usize>) {
+        sample.sort_unstable();
+        let free = ranges.min(RANGES_MOST).saturating_sub(borders.len());
+        let free = free.clamp(1, sample.len() + 1);
+        let mut chosen = every_nth(sample, free);
+        chosen.extend(borders.iter().map(|key| (key.clone(), 0)));
+        chosen.sort_unstable();
+        chosen.dedup();
+        let of_borders = borders
+            .iter()
+            .map(|border| chosen.partition_point(|(key, split)| (key, *split) <= (border, 0)));
+        let begins = std::iter::once(0).chain(of_borders).collect();
+        (Splitters::new(chosen), begins)
+    }
+
     fn new(chosen: Vec<Sampled>) -> Splitters {
         let (mut keys, mut before, mut splits) = (Vec::<Box<[u8]>>::new(), Vec::new(), Vec::new());
         for (number, (key, split)) in chosen.into_iter().enumerate() {

@@ -33,9 +33,9 @@ pub(super) struct PileSize {
 }
 
 /// Records by range, of one worker.
-pub(super) struct Pile<'s> {
+pub(super) struct Pile {
     size: PileSize,
-    scratch: &'s Scratch,
+    scratch: Arc<Scratch>,
     blocks: Arc<BlockPool>,
     slabs: Vec<Slab>,
     /// Bytes of all slabs.
@@ -58,6 +58,8 @@ struct Slab {
 struct Row {
     tail: Tail,
     chunks: Vec<Full>,
+    /// Where in `chunks` stretches begin to ascend anew.
+    runs: Vec<usize>,
     bytes: u64,
     records: u64,
 }
@@ -91,7 +93,7 @@ pub(super) enum Held {
     Scratch { offset: u64, used: usize },
 }
 
-/// The parts of all piles that belong to a range: for each pile its chunks, in order.
+/// The parts of all piles that belong to a range: for each run of a pile its chunks, in order.
 #[derive(Default)]
 pub(super) struct RangeRows {
     pub(super) rows: Vec<Vec<Held>>,
@@ -101,17 +103,18 @@ pub(super) struct RangeRows {
     pub(super) records: u64,
 }
 
-impl<'s> Pile<'s> {
+impl Pile {
     pub(super) fn new(
         blocks: &Arc<BlockPool>,
-        scratch: &'s Scratch,
+        scratch: &Arc<Scratch>,
         ranges: usize,
         size: PileSize,
-    ) -> Pile<'s> {
-        let row = || Row { tail: NO_TAIL, chunks: Vec::new(), bytes: 0, records: 0 };
+    ) -> Pile {
+        let row =
+            || Row { tail: NO_TAIL, chunks: Vec::new(), runs: Vec::new(), bytes: 0, records: 0 };
         Pile {
             size,
-            scratch,
+            scratch: Arc::clone(scratch),
             blocks: Arc::clone(blocks),
             slabs: Vec::new(),
             held_bytes: 0,
@@ -121,7 +124,15 @@ impl<'s> Pile<'s> {
         }
     }
 
-    /// Appends a record of a stretch to its range. Stretches come in ascending order.
+    /// Lets stretches ascend anew: the next one may be any.
+    pub(super) fn begin_run(&mut self) {
+        self.close_rows();
+        for row in &mut self.rows {
+            row.runs.push(row.chunks.len());
+        }
+    }
+
+    /// Appends a record of a stretch to its range. Stretches come in ascending order, but for `begin_run`.
     #[inline(always)]
     pub(super) fn append(&mut self, range: u32, stretch: u32, record: &[u8]) -> Result<()> {
         let row = &mut self.rows[range as usize];
@@ -195,20 +206,20 @@ impl<'s> Pile<'s> {
             let cause = format!("{} bytes; a record has at most {}", record.len(), u32::MAX);
             return Err(Error::Record { place, cause: cause.into() });
         };
-        let mut header = [0; HEADER_BYTES];
-        header[..4].copy_from_slice(&stretch.to_le_bytes());
-        header[4..].copy_from_slice(&length.to_le_bytes());
+        let header = header(stretch, length);
         let bytes = HEADER_BYTES + record.len();
-        // Each range may need a chunk besides.
-        let chunks = self.size.chunks.saturating_sub(self.rows.len() + 1);
-        let fits = self.held_bytes + bytes <= chunks * self.size.chunk_bytes;
+        // Each range may need a chunk besides, which is of a slab.
+        let others =
+            ((self.rows.len() + 1) * self.size.chunk_bytes).next_multiple_of(self.slab_bytes());
+        let need = self.held_bytes + bytes.next_multiple_of(SLAB_BYTES_LEAST) + others;
+        let fits = need <= self.size.chunks * self.size.chunk_bytes;
         let block = fits.then(|| self.blocks.take(bytes, Access::Streamed, PURPOSE).ok()).flatten();
         let held = match block {
             Some(mut block) => {
                 let into = block.as_mut_slice();
                 into[..HEADER_BYTES].copy_from_slice(&header);
                 into[HEADER_BYTES..bytes].copy_from_slice(record);
-                self.held_bytes += bytes;
+                self.held_bytes += block.bytes();
                 self.slabs.push(Slab { block, cut: bytes });
                 Full::Memory { slab: self.slabs.len() as u32 - 1, start: 0, used: bytes }
             }
@@ -287,12 +298,32 @@ impl<'s> Pile<'s> {
         MemoryError::Budget { purpose: PURPOSE, needed_bytes, limit_bytes }
     }
 
-    /// Ends all rows, and hands over each range's part.
-    pub(super) fn close(mut self, ranges: &mut [RangeRows]) {
+    /// Writes all that is in memory to disk, and gives the memory back.
+    pub(super) fn spill(&mut self) -> Result<()> {
+        self.close_rows();
+        for full in self.rows.iter_mut().flat_map(|row| &mut row.chunks) {
+            if let Full::Memory { slab, start, used } = *full {
+                let bytes = &self.slabs[slab as usize].block.as_slice()[start as usize..][..used];
+                *full = Full::Scratch { offset: self.scratch.append(bytes)?.start, used };
+            }
+        }
+        self.full.clear();
+        self.open.fill(None);
+        self.slabs.clear();
+        self.held_bytes = 0;
+        Ok(())
+    }
+
+    fn close_rows(&mut self) {
         for range in 0..self.rows.len() as u32 {
             self.close_segment(range);
             self.close_chunk(range);
         }
+    }
+
+    /// Ends all rows, and hands over each range's part.
+    pub(super) fn close(mut self, ranges: &mut [RangeRows]) {
+        self.close_rows();
         let slabs: Vec<Arc<Block>> =
             self.slabs.drain(..).map(|slab| Arc::new(slab.block)).collect();
         let held = |full: &Full| match *full {
@@ -305,11 +336,23 @@ impl<'s> Pile<'s> {
             range.chunk_bytes = self.size.chunk_bytes;
             range.bytes += row.bytes;
             range.records += row.records;
-            if !row.chunks.is_empty() {
-                range.rows.push(row.chunks.iter().map(held).collect());
+            let mut begin = 0;
+            for end in row.runs.iter().copied().chain([row.chunks.len()]) {
+                if begin < end {
+                    range.rows.push(row.chunks[begin..end].iter().map(held).collect());
+                }
+                begin = end;
             }
         }
     }
+}
+
+/// What is in front of a segment.
+pub(super) fn header(stretch: u32, length: u32) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    header[..4].copy_from_slice(&stretch.to_le_bytes());
+    header[4..].copy_from_slice(&length.to_le_bytes());
+    header
 }
 
 impl Held {

@@ -31,6 +31,7 @@ mod numbers_are_the_same_in_every_shape;
 mod only_what_changed_runs_again;
 mod outputs_that_cannot_be_written_are_named;
 mod overflowing_tables_lose_nothing;
+mod pairs_of_tasks_are_those_of_a_stable_sort;
 mod reading_overlaps_mapping;
 mod records_are_never_torn;
 mod runs_go_on_where_they_ended;

@@ -75,7 +75,7 @@ fn sorted_file(engine: &Engine, sort: &Sort, input: Input, options: &Options) ->
 }
 
 /// Returns an engine with about `bytes` bytes beside the present memory of this process.
-fn limited(workers: usize, bytes: u64, storage: &Arc<dyn Storage>) -> Engine {
+pub(crate) fn limited(workers: usize, bytes: u64, storage: &Arc<dyn Storage>) -> Engine {
     let build = || {
         let before = resident_bytes();
         let limit = before + (4 << 20) + workers as u64 * (512 << 10) + bytes;
