@@ -10,7 +10,6 @@ use crate::job_run::JobRun;
 use crate::memory::{BlockPool, Budget, resident_bytes, return_large_allocations, work_in};
 use crate::options::Options;
 use crate::schedule::{Placement, Pool};
-use crate::sizing;
 use crate::sort::{self, PairSort, Sort, SortTo};
 use crate::stats::Stats;
 use crate::storage::{Disk, Storage};
@@ -137,15 +136,6 @@ impl Engine {
         options: &Options,
     ) -> Result<Stats> {
         sort::run(self.core(), sort, input, to, options)
-    }
-
-    /// Returns whether the limit on memory leaves a job of this kind, with this input, the least that it needs beside
-    /// [`Options::beside_bytes`]. Without a limit it does.
-    pub fn has_room_for<J: Job>(&self, input: &Input, options: &Options) -> bool {
-        let core = self.core();
-        let split_bytes = options.split_bytes.unwrap_or(sizing::unit_bytes(core.topology()));
-        let held_bytes = options.beside_bytes.saturating_add(input.list_bytes());
-        core.shares::<J::Combine>(split_bytes, held_bytes, core.pool().workers()).is_ok()
     }
 
     /// Begins a sort of pairs of bytes that the caller's tasks make, such as the calls of a job's map. `sections` are the

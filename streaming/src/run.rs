@@ -91,8 +91,8 @@ impl Settings {
             listed.input.append(Input::bytes(empty.join(&0)));
         }
         let input_bytes = listed.bytes.iter().flatten().sum();
-        let mut options = self.options(&host, input_bytes);
-        let sort = self.sort(&host, &listed.input, input_bytes, &mut options)?;
+        let options = self.options(&host, input_bytes);
+        let sort = self.sort(&host, input_bytes, &options)?;
         let split_bytes = options.split_bytes.unwrap_or(DEFAULT_TILE_BYTES);
         let place = Workplace::open(host.scratch, output.folder())?;
         let tasks = Tasks::new(&self, &place, &options.cancel, output.path())?;
@@ -149,40 +149,20 @@ impl Settings {
         PIPES_BYTES + combined
     }
 
-    /// Returns a sort for the job's pairs; `None` if they are wanted in lists: for a state, or because half of the memory
-    /// is too little for a sort, or the other half for the job.
+    /// Returns a sort for the job's pairs; `None` if they are wanted in lists: for a state, and under a limit on memory,
+    /// of which a sort would take a half that long lines may need.
     fn sort<'e>(
         &self,
         host: &Host<'e>,
-        input: &Input,
         input_bytes: u64,
-        options: &mut Options,
+        options: &Options,
     ) -> Result<Option<PairSort<'e>>> {
-        if self.is_map_only() || options.state.is_some() {
+        if self.is_map_only() || options.state.is_some() || host.memory_bytes.is_some() {
             return Ok(None);
         }
         let first = |part: usize| Box::from(u16::try_from(part).unwrap_or(COUNTERS).to_be_bytes());
         let sections = (0..self.parts).map(first).collect();
-        match host.engine.pair_sort(sections, input_bytes, options) {
-            Ok(sort) => {
-                if host.memory_bytes.is_none() {
-                    return Ok(Some(sort));
-                }
-                let bytes = usize::try_from(sort.memory_bytes()).unwrap_or(usize::MAX);
-                let beside_bytes = options.beside_bytes.saturating_add(bytes);
-                // A piece of the input that is one line may be as long as a line that is printed.
-                let line_bytes = u64::try_from(self.line_bytes_most).unwrap_or(u64::MAX);
-                let split_bytes = options.split_bytes.map(|bytes| bytes.max(line_bytes));
-                let beside_sort = Options { beside_bytes, split_bytes, ..options.clone() };
-                if !host.engine.has_room_for::<Mapping<'_>>(input, &beside_sort) {
-                    return Ok(None);
-                }
-                options.beside_bytes = beside_bytes;
-                Ok(Some(sort))
-            }
-            Err(Error::Memory(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
+        host.engine.pair_sort(sections, input_bytes, options).map(Some)
     }
 
     /// Returns the engine's options for the job: a task is a split, and a split is a tile where memory allows.
