@@ -9,8 +9,8 @@
      partial_words  the number of these words
    Functions beside the kernel are FUNCTION type name(...).
    Threads are GID of GSIZE in all, LID of LSIZE in a group, which shares LOCAL memory; a pointer to it is
-   TO_LOCAL. Every order of threads must give the same words: add integers, never floats. f64 exists if F64_OF_BITS is defined; sums,
-   differences and products of f64 and f32 are rounded one by one. */
+   TO_LOCAL. Every order of threads must give the same words: add integers, never floats. f64 exists if
+   F64_OF_BITS is defined; sums, differences and products of f64 and f32 are rounded one by one. */
 #ifdef __OPENCL_VERSION__
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #pragma OPENCL FP_CONTRACT OFF
@@ -20,7 +20,8 @@ typedef double f64;
 #define F64_OF_BITS(bits) as_double(bits)
 #define BITS_OF_F64(value) as_ulong(value)
 #endif
-typedef uchar u8; typedef ushort u16; typedef uint u32; typedef ulong u64; typedef char i8; typedef int i32; typedef long i64;
+typedef uchar u8; typedef ushort u16; typedef uint u32; typedef ulong u64;
+typedef char i8; typedef int i32; typedef long i64;
 typedef uint4 u32x4; typedef float f32;
 #define BITS_OF_F32(value) as_uint(value)
 #define F32_OF_BITS(bits) as_float((u32)(bits))

@@ -26,7 +26,7 @@ const TAIL_BYTES_LEAST: u64 = 256 << 10;
 const STARVED: u32 = 8;
 /// A thread must bring this many times what a core maps, so that the search begins with several.
 const WORTH_A_CORE: f64 = 1.2;
-/// Of a thread that seems to be needed; the search finds out.
+/// A smaller part of a thread may be noise of the measurement, so the search begins without it.
 const NOISE: f64 = 0.25;
 /// The least room of each of several threads beside its splits.
 const PART_MARGIN_BYTES: u64 = 16 << 10;

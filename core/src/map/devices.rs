@@ -35,8 +35,8 @@ const SECONDS_KNOWN: f64 = 0.002;
 const GLANCE: Duration = Duration::from_millis(1);
 /// Seconds until an open device has found the size of its units and the number of its threads.
 const FINDING_S: f64 = 0.03;
-/// A device is opened if the workers would take this many times as long as both together for the rest: if it is as
-/// fast as all of them, a third of that time is won.
+/// A device is opened if the workers need more than this many times `FINDING_S` and the time to open it for the rest
+/// of the job. A device as fast as all workers then saves a third of that time.
 const WORTH_OPENING: f64 = 4.0;
 /// A device fetches its partial after this number of units for each save of a worker.
 const UNITS_PER_SAVE: u64 = 4;

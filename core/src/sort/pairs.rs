@@ -132,12 +132,6 @@ impl<'e> PairSort<'e> {
         })
     }
 
-    /// Returns the most memory that the pairs take, in bytes; more of them go to the engine's scratch storage. A job
-    /// that runs meanwhile has it as [`Options::beside_bytes`].
-    pub fn memory_bytes(&self) -> u64 {
-        self.memory_bytes
-    }
-
     /// Begins to take the pairs of a task, which has `input_bytes` of the input. Of equal keys, those of the task
     /// with the least number are first. Costs a search among the ranges for each pair that is put.
     ///
