@@ -28,15 +28,12 @@ const STARVED: u32 = 8;
 const WORTH_A_CORE: f64 = 1.2;
 /// A smaller part of a thread may be noise of the measurement, so the search begins without it.
 const NOISE: f64 = 0.25;
-/// The least room of each of several threads beside its splits.
-const PART_MARGIN_BYTES: u64 = 16 << 10;
 
 /// The facts known about a device's units.
 pub(super) struct Tuning {
     split_bytes: u64,
-    /// The most splits that fit in a slot, and the bytes of a slot.
+    /// The most splits that fit in a slot.
     splits_most: u64,
-    slot_bytes: u64,
     ramp: Ramp,
     /// Known when the work is.
     feeders: Option<Feeders>,
@@ -76,15 +73,10 @@ pub(super) struct Filled {
 
 impl Tuning {
     /// Creates a tuning without knowledge, for units of at most `splits_most` splits of `split_bytes`.
-    pub(super) fn new(
-        (split_bytes, splits_most): (u64, u64),
-        slot_bytes: u64,
-        ramp: Ramp,
-    ) -> Tuning {
+    pub(super) fn new((split_bytes, splits_most): (u64, u64), ramp: Ramp) -> Tuning {
         Tuning {
             split_bytes,
             splits_most,
-            slot_bytes,
             ramp,
             feeders: None,
             feeders_first: 1,
@@ -236,15 +228,10 @@ impl Tuning {
         (taken - NOISE).ceil().clamp(1.0, most as f64) as usize
     }
 
-    /// Returns the best number of splits for one thread times the number of threads, if that leaves room
-    /// for the records at the borders of their parts.
+    /// Returns the number of splits of a unit.
     pub(super) fn unit_splits(&self) -> u64 {
-        let feeders = self.feeders.as_ref().map_or(self.feeders_now, Feeders::now).max(1) as u64;
-        let beside = self.slot_bytes - self.splits_most * self.split_bytes;
-        let short = (feeders * PART_MARGIN_BYTES).saturating_sub(beside).div_ceil(self.split_bytes);
-        let short = if feeders > 1 { short } else { 0 };
-        let most = self.splits_most.saturating_sub(short).max(1);
-        (self.ramp.size() / self.split_bytes * feeders).clamp(1, most)
+        let feeders = self.feeders.as_ref().map_or(self.feeders_now, Feeders::now) as u64;
+        (self.ramp.size() * feeders.max(1) / self.split_bytes).clamp(1, self.splits_most)
     }
 
     /// Returns the number of splits to send next after `ahead` in flight, or `None` if the others would
