@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tegula::device::{ARGUMENTS, Kernel, Offload, Shape};
+use tegula::device::{ARGUMENTS, DeviceFigures, Kernel, Offload, Shape};
 use tegula::{Accelerator, Engine, Input, Offloadable, Options};
 use tegula_apps::histogram::Histogram;
 use tegula_apps::kmeans::{KMeans, Start};
@@ -329,8 +329,13 @@ impl Job {
         ways
     }
 
-    /// Returns the answer of the job as a whole. The caller times it.
-    pub(crate) fn run(&self, engine: &Engine, given: &Given, work: &Work) -> Result<String, Fault> {
+    /// Returns the answer of the job as a whole, and the work of devices in it. The caller times it.
+    pub(crate) fn run(
+        &self,
+        engine: &Engine,
+        given: &Given,
+        work: &Work,
+    ) -> Result<(String, Vec<DeviceFigures>), Fault> {
         let (devices, devices_alone) = match work {
             Work::Units(_) | Work::Cores => (Vec::new(), false),
             Work::Device(device) => (vec![Arc::clone(device)], true),
@@ -338,6 +343,8 @@ impl Job {
         };
         let split_bytes = self.split_bytes;
         let options = Options { split_bytes, devices, devices_alone, ..Options::default() };
-        Ok((self.whole)(&mut Runs::new(engine, options), given)?)
+        let mut runs = Runs::new(engine, options);
+        let answer = (self.whole)(&mut runs, given)?;
+        Ok((answer, runs.stats().devices.clone()))
     }
 }

@@ -25,7 +25,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
-use tegula::device::Present;
+use tegula::device::{DeviceFigures, Present};
 use tegula::{Accelerator, Engine};
 
 /// The input of each job, if that is at most a sixth of the memory: a device and its driver take some, too.
@@ -43,6 +43,9 @@ const TIME_MOST: Duration = Duration::from_secs(360);
 const TOGETHER: f64 = 0.95;
 
 type Fault = Box<dyn Error>;
+
+/// The time of a run, and the work of the device in it.
+type Run = (Duration, Option<DeviceFigures>);
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -140,38 +143,39 @@ fn measure(device: Accelerator, folder: &Path, bytes: u64) -> Result<(), Fault> 
 impl Bench {
     /// Times all ways of a job.
     fn job(&mut self, job: &Job, given: &Given) -> Result<(), Fault> {
-        let expected = job.run(&self.engine, given, &Work::Cores)?;
+        let (expected, _) = job.run(&self.engine, given, &Work::Cores)?;
         for way in job.ways(&self.device) {
-            let (row_began, mut times) = (Instant::now(), Vec::new());
-            while times.len() < RUNS
+            let (row_began, mut runs) = (Instant::now(), Vec::new());
+            while runs.len() < RUNS
                 && self.began.elapsed() < TIME_MOST
-                && (times.is_empty() || row_began.elapsed() < ROW_MOST)
+                && (runs.is_empty() || row_began.elapsed() < ROW_MOST)
             {
-                times.push(self.time(job, given, &way, &expected)?);
+                runs.push(self.time(job, given, &way, &expected)?);
             }
-            self.row(job, &way, &times);
+            self.row(job, &way, &runs);
         }
         Ok(())
     }
 
-    /// Does a job once.
-    fn time(&self, job: &Job, given: &Given, way: &Way, expected: &str) -> Result<Duration, Fault> {
+    /// Does a job once. Returns the time, and the work of the device if it was a whole job.
+    fn time(&self, job: &Job, given: &Given, way: &Way, expected: &str) -> Result<Run, Fault> {
         if let Work::Units(units) = &way.work {
-            return units.run(&self.device, self.bytes);
+            return Ok((units.run(&self.device, self.bytes)?, None));
         }
         let begin = Instant::now();
-        let found = job.run(&self.engine, given, &way.work)?;
+        let (found, mut devices) = job.run(&self.engine, given, &way.work)?;
         let time = begin.elapsed();
         if found != expected {
             return Err(format!("{} by {} differs from the cores", job.name, way.from).into());
         }
-        Ok(time)
+        Ok((time, devices.pop()))
     }
 
     /// Prints and keeps the time of a way of a job.
-    fn row(&mut self, job: &Job, way: &Way, times: &[Duration]) {
+    fn row(&mut self, job: &Job, way: &Way, runs: &[Run]) {
         let is_whole = !matches!(way.work, Work::Units(_));
-        let time = times.iter().min().copied().and_then(|time| match job.behind {
+        let fastest = runs.iter().min_by_key(|(time, _)| time);
+        let time = fastest.and_then(|&(time, _)| match job.behind {
             // The time of a job that follows another is the difference, divided by its passes.
             Some((name, passes)) if is_whole => {
                 let before = self.best.get(&(name, way.from))?;
@@ -214,9 +218,25 @@ impl Bench {
             "of_link": of_link,
             "of_better_alone": of_better,
             "asked_of_link": way.asked,
-            "seconds": times.iter().map(Duration::as_secs_f64).collect::<Vec<_>>(),
+            "seconds": runs.iter().map(|(time, _)| time.as_secs_f64()).collect::<Vec<_>>(),
+            "device": fastest.and_then(|(_, device)| device.as_ref()).map(told),
         }));
     }
+}
+
+/// Returns the work of a device in the fastest run of a row.
+fn told(figures: &DeviceFigures) -> Value {
+    json!({
+        "bytes": figures.bytes,
+        "units": figures.units,
+        "unit_bytes": figures.unit_bytes,
+        "feeders": figures.feeders,
+        "copy_s": figures.copy.as_secs_f64(),
+        "kernel_s": figures.kernel.as_secs_f64(),
+        "copy_out_s": figures.copy_out.as_secs_f64(),
+        "span_s": figures.span.as_secs_f64(),
+        "fault": figures.fault,
+    })
 }
 
 /// Returns the commit that it was built from, or where that was not said, the one here.

@@ -151,7 +151,7 @@ impl Driver {
             session,
             room: *room,
             split_bytes,
-            tuning: Tuning::new((split_bytes, splits_most), room.slot_bytes as u64, ramp),
+            tuning: Tuning::new((split_bytes, splits_most), ramp),
             in_flight: VecDeque::new(),
             counted: Vec::new(),
             spoilt: Vec::new(),

@@ -423,7 +423,7 @@ impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
             Filled::Pieces(filled) => filled,
             Filled::NoRoom { file, offset } => return self.unfit(splits, file, offset, room),
         };
-        if filled.len() > PIECES_MOST + feeders && self.crew.alone.is_none() {
+        if filled.len() > PIECES_MOST && self.crew.alone.is_none() {
             return Ok(Read::Unfit);
         }
         let mut used = 0;

@@ -1,7 +1,7 @@
-//! The threads that fill a device's slots. Each reads the records of a part of a unit's splits into its own part of
-//! the slot; one is the device's thread, the others help it from unit to unit.
-//! Takes splits and a slot; hands on where in it records lie. Records belong to the split in which they begin, so
-//! each is in one part.
+//! The threads that fill a device's slots. The device's own thread finds out which records belong to a unit and
+//! where they come to lie in the slot; then each thread reads an even part of these bytes, whatever records they are.
+//! So records of one file lie side by side, and the kernel is launched once for all of them.
+//! Takes splits and a slot; hands on where in it records lie.
 
 use crate::device::Piece;
 use crate::error::{Error, Result};
@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 /// Read at a time around the borders of a part.
 const READ_BYTES: u64 = 64 << 10;
-/// Alignment of parts, which is that of pieces.
-const ALIGNMENT: usize = Piece::ALIGNMENT;
+/// Parts of a slot begin at multiples of this.
+const PART_BYTES: usize = 4 << 10;
 
 /// The threads of one device.
 pub(super) struct Feeders {
@@ -54,13 +54,13 @@ pub(super) struct Lying {
     pub(super) offset: u64,
 }
 
-/// A part of a slot, and the splits to be read into it.
+/// A part of a slot, to be filled with what lies there.
 struct SlotPart<'s> {
-    splits: Range<u64>,
+    pieces: &'s [Lying],
     slot: &'s mut [u8],
     /// Where it begins in the whole.
     start: usize,
-    filled: Result<Filled>,
+    read: Result<()>,
 }
 
 /// Where all comes from.
@@ -96,16 +96,22 @@ impl Feeders {
         feeders: usize,
     ) -> Result<Filled> {
         self.grow(feeders);
-        let (from, count) = (Supply { ranged, cut }, splits.end - splits.start);
-        let parts = (feeders as u64).min(self.helpers.len() as u64 + 1).min(count).max(1);
-        if parts > 1 {
-            // Records that do not fit in one part may fit in the whole.
-            match self.fill_parts(from, splits, slot, parts)? {
-                Filled::NoRoom { .. } => {}
-                filled @ Filled::Pieces(_) => return Ok(filled),
-            }
+        let from = Supply { ranged, cut };
+        let filled = from.places(&mut self.own, splits, slot.len())?;
+        let Filled::Pieces(pieces) = &filled else { return Ok(filled) };
+        let used = pieces.last().map_or(0, |last| last.place.end);
+        let threads = feeders.min(self.helpers.len() + 1).min(used / PART_BYTES).max(1);
+        let (mut rest, mut start, mut parts) = (&mut slot[..used], 0, Vec::with_capacity(threads));
+        for number in 1..=threads {
+            let end = (used * number / threads).next_multiple_of(PART_BYTES).min(used);
+            let (slot, after) = rest.split_at_mut(end - start);
+            rest = after;
+            parts.push(SlotPart { pieces, slot, start, read: Ok(()) });
+            start = end;
         }
-        from.fill(&mut self.own, splits, slot, 0)
+        share(from, &mut self.helpers, &mut self.own, &mut parts);
+        parts.into_iter().try_for_each(|part| part.read)?;
+        Ok(filled)
     }
 
     /// Returns the most threads that there can be; `None` as long as none was refused.
@@ -136,41 +142,6 @@ impl Feeders {
         let pool = pool.map_err(|cause| Error::System { action: "start a thread", cause })?;
         Ok(Helper { pool, reader })
     }
-
-    fn fill_parts(
-        &mut self,
-        from: Supply<'_>,
-        splits: &Range<u64>,
-        slot: &mut [u8],
-        count: u64,
-    ) -> Result<Filled> {
-        // Each has room for its splits and an even part of the spare room.
-        let split_bytes = from.ranged.layout.split_bytes() as usize;
-        let all = splits.end - splits.start;
-        let Some(spare) = slot.len().checked_sub(all as usize * split_bytes) else {
-            return from.fill(&mut self.own, splits, slot, 0);
-        };
-        let spare = spare / count as usize / ALIGNMENT * ALIGNMENT;
-        let (mut rest, mut start, mut parts) = (slot, 0, Vec::new());
-        for number in 0..count {
-            let [first, end] = [number, number + 1].map(|part| splits.start + all * part / count);
-            let bytes = ((end - first) as usize * split_bytes + spare) / ALIGNMENT * ALIGNMENT;
-            let (slot, after) = rest.split_at_mut(bytes.min(rest.len()));
-            rest = after;
-            let filled = Ok(Filled::Pieces(Vec::new()));
-            parts.push(SlotPart { splits: first..end, slot, start, filled });
-            start += bytes;
-        }
-        share(from, &mut self.helpers, &mut self.own, &mut parts);
-        let mut pieces = Vec::new();
-        for part in parts {
-            match part.filled? {
-                Filled::Pieces(more) => pieces.extend(more),
-                no_room @ Filled::NoRoom { .. } => return Ok(no_room),
-            }
-        }
-        Ok(Filled::Pieces(pieces))
-    }
 }
 
 /// Lets a helper fill each part except the last, which the caller fills; there are enough of them.
@@ -192,19 +163,29 @@ fn share(from: Supply<'_>, helpers: &mut [Helper], own: &mut Reader, parts: &mut
 
 impl SlotPart<'_> {
     fn fill(&mut self, from: Supply<'_>, reader: &mut Reader) {
-        self.filled = from.fill(reader, &self.splits, self.slot, self.start);
+        let _reading = timeline::begin(timeline::Kind::Read);
+        self.read = self.read(from.ranged, reader);
+    }
+
+    fn read(&mut self, ranged: &Ranged, reader: &mut Reader) -> Result<()> {
+        let end = self.start + self.slot.len();
+        let first = self.pieces.partition_point(|piece| piece.place.end <= self.start);
+        for Lying { place, file, offset } in &self.pieces[first..] {
+            let (from, to) = (place.start.max(self.start), place.end.min(end));
+            if from >= to {
+                break;
+            }
+            let into = &mut self.slot[from - self.start..to - self.start];
+            reader.read_into(ranged, *file, offset + (from - place.start) as u64, into)?;
+        }
+        Ok(())
     }
 }
 
 impl Supply<'_> {
-    /// Reads the records of splits into a slot, which begins at `base` of the whole.
-    fn fill(
-        self,
-        reader: &mut Reader,
-        splits: &Range<u64>,
-        slot: &mut [u8],
-        base: usize,
-    ) -> Result<Filled> {
+    /// Returns where the records of splits come to lie in a slot of `slot_bytes`. Reads only around the borders of
+    /// records.
+    fn places(self, reader: &mut Reader, splits: &Range<u64>, slot_bytes: usize) -> Result<Filled> {
         let _reading = timeline::begin(timeline::Kind::Read);
         let Supply { ranged, cut } = self;
         let (mut pieces, mut rest, mut used) = (Vec::<Lying>::new(), splits.clone(), 0_usize);
@@ -219,19 +200,16 @@ impl Supply<'_> {
                     (last.file, last.offset + last.place.len() as u64) == (file, offset)
                 };
                 let last = pieces.last_mut().filter(follows);
-                let start = if last.is_some() { used } else { used.next_multiple_of(ALIGNMENT) };
+                let start =
+                    if last.is_some() { used } else { used.next_multiple_of(Piece::ALIGNMENT) };
                 let end = usize::try_from(bytes).ok().and_then(|bytes| start.checked_add(bytes));
-                let Some(place) = end.and_then(|end| slot.get_mut(start..end)) else {
+                let Some(end) = end.filter(|&end| end <= slot_bytes) else {
                     return Ok(Filled::NoRoom { file, offset });
                 };
-                used = start + place.len();
-                reader.read_into(ranged, file, offset, place)?;
+                used = end;
                 match last {
-                    Some(last) => last.place.end = base + used,
-                    None => {
-                        let place = base + start..base + used;
-                        pieces.push(Lying { place, file, offset });
-                    }
+                    Some(last) => last.place.end = end,
+                    None => pieces.push(Lying { place: start..end, file, offset }),
                 }
             }
         }
@@ -242,7 +220,70 @@ impl Supply<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::Input;
     use crate::memory::Budget;
+    use crate::plan::{Cutting, Part, Plan, Reads};
+    use std::fs;
+
+    /// Returns the pieces in a slot that is filled by a number of threads, and the bytes of each.
+    fn filled(
+        ranged: &Ranged,
+        cut: &Cut,
+        splits: &Range<u64>,
+        feeders: usize,
+    ) -> Vec<(usize, u64, Vec<u8>)> {
+        let blocks = BlockPool::new(Budget::new(None));
+        let mut threads = Feeders::new(&blocks, "device-0".to_owned()).unwrap();
+        let mut slot = vec![b'?'; 1 << 20];
+        let filled = threads.fill(ranged, cut, splits, &mut slot, feeders).unwrap();
+        let Filled::Pieces(pieces) = filled else { panic!("there is room") };
+        let bytes = |lying: Lying| {
+            assert!(lying.place.start.is_multiple_of(Piece::ALIGNMENT));
+            (lying.file, lying.offset, slot[lying.place].to_vec())
+        };
+        pieces.into_iter().map(bytes).collect()
+    }
+
+    #[test]
+    fn a_slot_has_the_records_of_its_splits_whoever_reads_them() {
+        let folder = tempfile::tempdir().unwrap();
+        // Around the borders of pages and splits, of lines that do not end there.
+        let lengths = [0, 1, 4095, 4096, 4097, 8191, 65_536, 100_003, 262_145];
+        let line = |number: usize| format!("{}\n", "x".repeat(number * number % 211));
+        let text: String = (0..5000).map(line).collect();
+        let files: Vec<Vec<u8>> =
+            lengths.iter().map(|&bytes| text.as_bytes()[..bytes].to_vec()).collect();
+        let paths: Vec<_> =
+            (0..files.len()).map(|at| folder.path().join(format!("{at}"))).collect();
+        paths.iter().zip(&files).for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+        for (cut, split_bytes) in [(Cut::Lines, 4096), (Cut::Lines, 30_000), (Cut::Fixed(1), 4096)]
+        {
+            let reads = Reads::Cached;
+            let (tile_bytes, unit_bytes) = (50_000, split_bytes);
+            let cutting = Cutting { tile_bytes, split_bytes, unit_bytes, reads };
+            let plan = Plan::new(Input::paths(&paths).unwrap(), cut, cutting).unwrap();
+            let [Part::Ranged(ranged)] = &plan.parts[..] else { panic!("files as they are") };
+            let end = ranged.layout.splits();
+            for feeders in [1, 2, 5, 40] {
+                let all = filled(ranged, &plan.cut, &(0..end), feeders);
+                let expected = files.iter().enumerate().filter(|(_, bytes)| !bytes.is_empty());
+                assert!(
+                    all.iter()
+                        .map(|(file, offset, bytes)| (*file, *offset, bytes))
+                        .eq(expected.map(|(file, bytes)| (file, 0, bytes)))
+                );
+                // In two halves each record is in one.
+                let halves = [0..end / 2, end / 2..end];
+                let halves = halves.map(|half| filled(ranged, &plan.cut, &half, feeders));
+                let mut whole = vec![Vec::new(); files.len()];
+                for (file, offset, bytes) in halves.into_iter().flatten() {
+                    assert_eq!(whole[file].len() as u64, offset);
+                    whole[file].extend(bytes);
+                }
+                assert!(whole == files, "{feeders} threads");
+            }
+        }
+    }
 
     #[test]
     fn a_thread_that_was_refused_is_not_asked_for_again() {
