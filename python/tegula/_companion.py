@@ -380,7 +380,7 @@ class Mapper:
         answer = self.function(data, *self.args)
         groups: Any = Counter() if self.combine == "count" else defaultdict(list)
         if answer is None:
-            return self._pack(groups, [])
+            return packed([], [], [])
         is_summed = isinstance(answer, Mapping) and self.combine == "sum"
         if is_summed and set(map(type, answer.values())) <= {int}:
             # A Counter, most often: it has one value for each key, and nothing is to be gathered.
