@@ -10,12 +10,8 @@ Maps come at four speeds: the engine's own (`words`, `field`, `grep`, `lines`), 
 batches (`map_arrow`, `map_array`), and of one record (`map`) or of many (`map_split`).
 """
 
-from importlib import import_module as _import_module
-from pathlib import Path as _Path
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-
 from tegula.combines import Column, count, max, mean, min, sum
-from tegula.engine import Cancel, Engine, Topology
+from tegula.engine import Cancel, Engine
 from tegula.errors import (
     BadRecord,
     Error,
@@ -28,51 +24,62 @@ from tegula.errors import (
 )
 from tegula.job import Job
 from tegula.maps import Pairs, PerWorker, check_merge, per_worker
-from tegula.ordering import FieldKey, Ordering, Records, field
-from tegula.ready import (
-    Groups,
-    Line,
-    Place,
-    histogram,
-    index,
-    kmeans,
-    linreg,
-    logstats,
-    stations,
-    stringmatch,
-)
-from tegula.result import Estimate, Result, Seen
+from tegula.result import Result
 from tegula.sources import Source, array, batches, files, pairs, records, text
 
-if _TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
     from tegula._ray import Cluster, ray
+    from tegula.ordering import FieldKey, Ordering, Records, field
+    from tegula.ready import (
+        Groups,
+        Line,
+        Place,
+        histogram,
+        index,
+        kmeans,
+        linreg,
+        logstats,
+        stations,
+        stringmatch,
+    )
+    from tegula.seen import Estimate, Seen
     from tegula.server import Server, Submitted, connect
+    from tegula.topology import Topology
 
-# Few programs need them, and what they import takes as long as all the rest.
+# What a simple job does without is imported when it is asked for, here and in functions of the modules: the start of a
+# program would take twice as long.
 _LATE = {
-    "Cluster": "tegula._ray",
-    "Server": "tegula.server",
-    "Submitted": "tegula.server",
-    "connect": "tegula.server",
-    "ray": "tegula._ray",
+    "_ray": ("Cluster", "ray"),
+    "ordering": ("FieldKey", "Ordering", "Records", "field"),
+    "ready": (
+        *("Groups", "Line", "Place", "histogram", "index", "kmeans"),
+        *("linreg", "logstats", "stations", "stringmatch"),
+    ),
+    "seen": ("Estimate", "Seen"),
+    "server": ("Server", "Submitted", "connect"),
+    "topology": ("Topology",),
 }
+_MODULES = {name: module for module, names in _LATE.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    if name not in _LATE:
+    if name not in _MODULES:
         raise AttributeError(f"module 'tegula' has no attribute {name!r}")
-    value = getattr(_import_module(_LATE[name]), name)
+    from importlib import import_module
+
+    value = getattr(import_module(f"tegula.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE})
+    return sorted({*globals(), *_MODULES})
 
 
 def include() -> str:
     """Return the folder of `tegula.h`, for a compiler's `-I`."""
-    return str(_Path(__file__).parent / "include")
+    return f"{__path__[0]}/include"
 
 
 __all__ = [

@@ -96,14 +96,14 @@ class Mapper:
             "array": self._map_array,
             "none": None,
         }[program["style"]]
-        self.setup: Any = program.get("setup")
-        if self.setup is not None and not hasattr(self.setup, "per_worker"):
-            self.setup()
+        self.per_worker: Any = program.get("per_worker")
+        if program.get("setup") is not None:
+            program["setup"]()
 
     def begin(self) -> None:
         """Prepare a process that has been forked."""
-        if hasattr(self.setup, "per_worker"):
-            self.setup.per_worker()
+        if self.per_worker is not None:
+            self.per_worker()
 
     def __call__(self, data: bytes) -> tuple[int, list[Any]]:
         """Return 0 and the columns of a split, or 1 and the failure of one of its records."""
@@ -380,7 +380,7 @@ class Mapper:
         answer = self.function(data, *self.args)
         groups: Any = Counter() if self.combine == "count" else defaultdict(list)
         if answer is None:
-            return self._pack(groups, [])
+            return packed([], [], [])
         is_summed = isinstance(answer, Mapping) and self.combine == "sum"
         if is_summed and set(map(type, answer.values())) <= {int}:
             # A Counter, most often: it has one value for each key, and nothing is to be gathered.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tegula.frozen import Frozen
 
 KINDS = ("count", "sum", "min", "max", "mean")
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Frozen):
     """A column of `agg`. Made by `count`, `sum`, `min`, `max` or `mean` of this package.
 
     Attributes:
@@ -18,6 +17,9 @@ class Column:
 
     kind: str
     source: str | None
+
+    def __init__(self, kind: str, source: str | None) -> None:
+        self._set(kind=kind, source=source)
 
 
 def count(of: str | None = None) -> Column:

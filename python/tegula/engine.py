@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import os
-import threading
-import warnings
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+# The module `threading` takes longer to import than this one.
+from _thread import allocate_lock, get_ident
 
 from tegula import _tegula
 from tegula.errors import Error, OptionError, raise_failure
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
+    from types import TracebackType
+    from typing import Any, Literal
 
     from tegula.job import Job, Order
     from tegula.result import Result
     from tegula.sources import Path as Input
     from tegula.sources import Source
+    from tegula.topology import Topology
 
-inside = threading.local()
+# The threads of this process that are in a function of the user's, by their numbers.
+mapping: set[int] = set()
 
 # The part of their time from which on workers that wait for the interpreter's lock are told of.
 _WAITED_MOST = 0.2
@@ -64,24 +66,6 @@ class Cancel:
         return self._native.is_cancelled()
 
 
-class Topology(NamedTuple):
-    """The machine, as an engine divides its work.
-
-    Attributes:
-        processors: hardware threads that this process may use.
-        cores: cores that these are of.
-        groups: groups of processors that share a last-level cache and a memory node.
-        nodes: memory nodes.
-        l2_bytes: bytes of the smallest second-level cache.
-    """
-
-    processors: int
-    cores: int
-    groups: int
-    nodes: int
-    l2_bytes: int
-
-
 class Engine:
     """Workers and memory that several runs share, one after another or at once, from any thread.
 
@@ -105,7 +89,7 @@ class Engine:
         """
         limit = byte_count("memory", memory)
         try:
-            folder = None if scratch is None else Path(scratch)
+            folder = None if scratch is None else os.fspath(scratch)
             self._native = _tegula.Engine(workers, limit, folder)
         except (ValueError, OverflowError) as error:
             raise OptionError(str(error)) from None
@@ -120,6 +104,8 @@ class Engine:
     @property
     def topology(self) -> Topology:
         """The processors, caches and memory nodes that the engine found."""
+        from tegula.topology import Topology
+
         return Topology(*self._native.topology())
 
     # Sources, which are described in `sources.py`.
@@ -226,6 +212,8 @@ class Engine:
         map_seconds = answer.stats()["seconds"].get("map", 0.0)
         waited = 0.0 if function is None else function.waited_part(map_seconds)
         if waited > _WAITED_MOST:
+            import warnings
+
             warnings.warn(
                 f"workers waited for the interpreter's lock for {waited:.0%} of the time of the map: "
                 'on="processes" is faster for functions that keep it',
@@ -255,7 +243,7 @@ class Engine:
 
     def _check(self) -> None:
         """Refuse a run that could not end."""
-        if os.environ.get("TEGULA_COMPANION") or getattr(inside, "is_mapping", False):
+        if os.environ.get("TEGULA_COMPANION") or get_ident() in mapping:
             raise Error(
                 "a run inside a map would wait for the worker that it runs on: run jobs outside of maps"
             )
@@ -275,7 +263,7 @@ def _is_native(error: ValueError) -> bool:
 
 
 _kept: Engine | None = None
-_lock = threading.Lock()
+_lock = allocate_lock()
 
 
 def usual_engine() -> Engine:
@@ -290,7 +278,8 @@ def usual_engine() -> Engine:
 def _in_child() -> None:
     """Forget the parent's engine, whose threads a forked child does not have."""
     global _kept, _lock
-    _lock = threading.Lock()
+    _lock = allocate_lock()
+    mapping.intersection_update({get_ident()})
     if _kept is not None:
         _kept._native.abandon()
         _kept = None

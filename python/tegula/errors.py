@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
-from typing import TYPE_CHECKING, NoReturn
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from tegula._tegula import Failure
 
 
@@ -77,6 +77,8 @@ def raise_failure(failure: Failure) -> NoReturn:
     path, line, byte = failure.place or ("", None, None)
     if failure.raised is None:
         raise BadRecord(failure.message, path, line, byte)
+    import pickle
+
     text, pickled, at_start = failure.raised
     try:
         raised = pickle.loads(pickled)

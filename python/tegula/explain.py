@@ -108,10 +108,10 @@ def _followed(job: Job) -> list[tuple[str, str]]:
     program = job.pairs.program
     functions: list[tuple[Any, tuple[Any, ...]]] = []
     if program is not None:
-        setup = program["setup"]
+        setup = program["setup"] or program["per_worker"]
         functions.append((program["function"], program["args"]))
         if setup is not None:
-            functions.append((getattr(setup, "per_worker", setup), ()))
+            functions.append((setup, ()))
     if job.combine == "merge" and job.reducer is not None:
         functions.append(job.reducer)
     try:

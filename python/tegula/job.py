@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import os
-import pickle
 import sys
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
 
 from tegula import _tegula
-from tegula.engine import Cancel, Engine, byte_count, inside, usual_engine
+from tegula.engine import Engine, byte_count, usual_engine
 from tegula.errors import OptionError, raise_failure
-from tegula.progress import Progress, watching
-from tegula.result import Result, Seen
+from tegula.frozen import Frozen
+from tegula.progress import watching
+from tegula.result import Result
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Any, Literal
 
     from tegula._ray import Cluster
+    from tegula.engine import Cancel
     from tegula.maps import Pairs
+    from tegula.progress import Progress
+    from tegula.seen import Seen
     from tegula.writing import Format
 
-Order = Literal["key", "value"]
+    Order = Literal["key", "value"]
+    Reducer = tuple[Callable[..., Any], tuple[Any, ...]]
 
 # What a plan says of a map that changes its answer: the last three are of records in order.
 _SAID = ("kind", "separator", "by", "value", "field", "numeric", "bytes")
@@ -55,13 +57,26 @@ def _timeline(path: str | os.PathLike[str] | None) -> str | None:
     """Return the path of a timeline, whose ending says its form."""
     if path is None:
         return None
-    if Path(path).suffix.lower() not in (".svg", ".json"):
-        raise OptionError(f"timeline: {path}; give a file that ends in .svg or .json")
-    return os.fspath(path)
+    name = os.fspath(path)
+    if os.path.splitext(name)[1].lower() not in (".svg", ".json"):
+        raise OptionError(f"timeline: {name}; give a file that ends in .svg or .json")
+    return name
 
 
-@dataclass(frozen=True)
-class Job:
+class _Borrowed:
+    """The context of a run on an engine that others use, too."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def __enter__(self) -> Engine:
+        return self.engine
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+class Job(Frozen):
     """A job that has not run. It may be run several times. Made by the combines of `Pairs`, as `count` and `sum`.
 
     Attributes:
@@ -73,8 +88,17 @@ class Job:
 
     pairs: Pairs
     combine: str
-    columns: list[tuple[str, str, str | None]] = field(default_factory=list)
-    reducer: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+    columns: list[tuple[str, str, str | None]]
+    reducer: Reducer | None
+
+    def __init__(
+        self,
+        pairs: Pairs,
+        combine: str,
+        columns: list[tuple[str, str, str | None]] | None = None,
+        reducer: Reducer | None = None,
+    ) -> None:
+        self._set(pairs=pairs, combine=combine, columns=columns or [], reducer=reducer)
 
     def run(
         self,
@@ -229,6 +253,8 @@ class Job:
         cancel: Cancel | None,
         on: tuple[Any, Any, Any, Engine | None],
     ) -> Iterator[Seen]:
+        from tegula.seen import Seen
+
         kinds = [kind for _, kind, _ in self.columns] or [self.combine]
         adding = [place for place, kind in enumerate(kinds) if kind in ("count", "sum")]
         estimates = _tegula.Estimates(adding)
@@ -270,22 +296,23 @@ class Job:
 
     def _result(self, answer: _tegula.Answer) -> Result:
         names = [name for name, _, _ in self.columns]
-        result = Result(answer, names, self._decode(), self.reducer is not None)
+        is_reduced = self.reducer is not None
+        decode, is_made_here = self._decode()
+        result = Result(answer, names, decode, is_reduced, is_made_here)
         if self.pairs.plan["kind"] == "index":
             from tegula.ready import places
 
             result._decode, result._is_made_here = places(result), True
         return result
 
-    @contextmanager
     def _engine(
         self,
         workers: int | None,
         memory: int | str | None,
         scratch: str | os.PathLike[str] | None,
         engine: Engine | None,
-    ) -> Iterator[Engine]:
-        """Give the engine of a run: the one that is named, the usual one, or one of its own."""
+    ) -> _Borrowed | Engine:
+        """Return the context of a run, which gives its engine: the one that is named, the usual one, or one of its own."""
         engine = engine or self.pairs.source.engine
         is_special = workers is not None or memory is not None or scratch is not None
         if engine is not None:
@@ -293,12 +320,10 @@ class Job:
                 raise OptionError(
                     "workers, memory and scratch are those of the engine that is given"
                 )
-            yield engine
-        elif is_special:
-            with Engine(workers=workers, memory=memory, scratch=scratch) as own:
-                yield own
-        else:
-            yield usual_engine()
+            return _Borrowed(engine)
+        if is_special:
+            return Engine(workers=workers, memory=memory, scratch=scratch)
+        return _Borrowed(usual_engine())
 
     def _plan(
         self,
@@ -369,6 +394,8 @@ class Job:
         if devices is None:
             return
         plan["devices"] = [devices] if isinstance(devices, str) else list(devices)
+        from pathlib import Path
+
         caches = os.environ.get("XDG_CACHE_HOME", "")
         folder = Path(caches) if caches.startswith("/") else Path.home() / ".cache"
         plan["device_sizes"] = folder / "tegula" / "device-units"
@@ -413,10 +440,9 @@ class Job:
             fields.append(
                 ("code", identity(program["function"], program["args"], version))
             )
-            if program["setup"] is not None:
-                setup = program["setup"]
-                setup = getattr(setup, "per_worker", setup)
-                fields.append(("setup", identity(setup, (), version)))
+            for setup in (program["setup"], program["per_worker"]):
+                if setup is not None:
+                    fields.append(("setup", identity(setup, (), version)))
         elif pairs.plan["kind"] == "native":
             fields.append(("code", pairs.native_identity(version)))
             if version is not None:
@@ -437,7 +463,7 @@ class Job:
         skip_bad: bool,
         worker_memory: int | None,
     ) -> None:
-        from tegula.maps import InThreads, pickled
+        from tegula.functions import InThreads, pickled
 
         if skip_bad and program["style"] != "record":
             raise OptionError(
@@ -459,19 +485,20 @@ class Job:
                 raise OptionError(
                     "worker_memory: functions in threads have the memory of this process"
                 )
-            where["callable"] = InThreads(program, inside)
+            where["callable"] = InThreads(program)
             return
-        zygote = Path(__file__).with_name("_zygote.py")
+        zygote = os.path.join(os.path.dirname(__file__), "_zygote.py")
         program_bytes = pickled(program, worker_memory)
-        where.update(python=sys.executable, zygote=str(zygote), program=program_bytes)
+        where.update(python=sys.executable, zygote=zygote, program=program_bytes)
 
-    def _decode(self) -> Callable[[bytes], Any] | None:
-        if self.reducer is not None:
-            return pickle.loads
-        if self.combine != "collect":
-            return None
-        if self.pairs.program is not None:
-            return pickle.loads
+    def _decode(self) -> tuple[Callable[[bytes], Any] | None, bool]:
+        """Return what makes values of their bytes, and whether no other library can."""
+        if self.reducer is None and self.combine != "collect":
+            return None, False
+        if self.reducer is not None or self.pairs.program is not None:
+            import pickle
+
+            return pickle.loads, True
         if self.pairs.keys == "text":
-            return lambda value: value.decode("utf-8", "surrogateescape")
-        return bytes
+            return lambda value: value.decode("utf-8", "surrogateescape"), False
+        return bytes, False

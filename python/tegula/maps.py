@@ -2,47 +2,24 @@
 
 from __future__ import annotations
 
-import ctypes
-import hashlib
-import pickle
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import product
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-
 from tegula.combines import KINDS, Column
 from tegula.errors import OptionError
+from tegula.frozen import Frozen
 from tegula.job import Job
-from tegula.ordering import Ordering
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any, Literal
+
+    from tegula.job import Reducer
+    from tegula.ordering import Ordering
     from tegula.sources import Source
 
-Style = Literal["record", "split", "arrow", "array"]
-
-ABI = 1
+    Style = Literal["record", "split", "arrow", "array"]
 
 
-@dataclass(frozen=True)
-class _Library:
-    """A shared library that is loaded, and a map in it."""
-
-    loaded: ctypes.CDLL
-    symbol: str
-    image: bytes
-    """The bytes of its file, which say what the map is."""
-
-
-# The base of all function types of ctypes: its name there is private.
-_FUNCTION_POINTER: Any = ctypes.CFUNCTYPE(None).__mro__[1]
-
-
-@dataclass(frozen=True)
-class Pairs:
+class Pairs(Frozen):
     """Pairs of keys and values, and the ways to combine the values of one key. Made by the maps of a `Source`.
 
     Attributes:
@@ -58,8 +35,20 @@ class Pairs:
     plan: dict[str, Any]
     keys: str
     combines: tuple[str, ...]
-    program: dict[str, Any] | None = None
-    kept: Any = None
+    program: dict[str, Any] | None
+    kept: Any
+
+    def __init__(
+        self,
+        source: Source,
+        plan: dict[str, Any],
+        keys: str,
+        combines: tuple[str, ...],
+        program: dict[str, Any] | None = None,
+        kept: Any = None,
+    ) -> None:
+        self._set(source=source, plan=plan, keys=keys, combines=combines)
+        self._set(program=program, kept=kept)
 
     def count(self) -> Job:
         """Count the pairs of each key."""
@@ -122,6 +111,8 @@ class Pairs:
         >>> tg.text("requests.txt").map(lambda line: line.split()[1]).distinct().run().to_list()
         ['/a', '/b']
         """
+        from tegula.ordering import Ordering
+
         if "count" not in self.combines:
             raise OptionError("distinct: leave the value out, and only keys are read")
         return Ordering(Job(self, "count"), True, False, None)
@@ -148,12 +139,12 @@ class Pairs:
     def native_identity(self, version: str | None) -> str:
         """Return what a native map is, for a state."""
         from tegula.identity import identity
+        from tegula.native import Library
 
         if version is not None:
             return f"version {version}"
-        if isinstance(self.kept, _Library):
-            digest = hashlib.blake2b(self.kept.image, digest_size=20).hexdigest()
-            return f"{digest} {self.kept.symbol}"
+        if isinstance(self.kept, Library):
+            return self.kept.identity()
         function = getattr(self.kept, "__wrapped__", None)
         if function is None:
             raise OptionError(
@@ -166,7 +157,7 @@ class Pairs:
         self,
         kind: str,
         columns: list[tuple[str, str, str | None]] | None = None,
-        reducer: tuple[Callable[..., Any], tuple[Any, ...]] | None = None,
+        reducer: Reducer | None = None,
     ) -> Job:
         if kind not in self.combines:
             fit = ", ".join(self.combines)
@@ -176,9 +167,7 @@ class Pairs:
         return Job(self, kind, columns or [], reducer)
 
 
-def _reducer(
-    name: str, function: Callable[..., Any], args: Sequence[Any]
-) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def _reducer(name: str, function: Callable[..., Any], args: Sequence[Any]) -> Reducer:
     if not callable(function):
         raise OptionError(f"{name}: {function!r} cannot be called")
     return function, tuple(args)
@@ -195,6 +184,9 @@ def check_merge(
     Traceback (most recent call last):
     tegula.errors.OptionError: merge: not associative over 1, 1, 1: -1 from the left, 1 from the right
     """
+    import pickle
+    from itertools import product
+
     values = list(examples)
     images = [pickle.dumps(value) for value in values]
 
@@ -220,8 +212,7 @@ def check_merge(
             )
 
 
-@dataclass(frozen=True)
-class PerWorker:
+class PerWorker(Frozen):
     """What each process runs before its first record. Made by `per_worker`.
 
     Attributes:
@@ -229,6 +220,9 @@ class PerWorker:
     """
 
     per_worker: Callable[[], Any]
+
+    def __init__(self, per_worker: Callable[[], Any]) -> None:
+        self._set(per_worker=per_worker)
 
 
 def per_worker(function: Callable[[], Any]) -> PerWorker:
@@ -261,170 +255,8 @@ def called(
         "encoding": source.encoding,
         "dtype": source.dtype,
         "shape": source.shape,
-        "setup": setup,
+        "setup": None if isinstance(setup, PerWorker) else setup,
+        "per_worker": setup.per_worker if isinstance(setup, PerWorker) else None,
     }
     combines = (*KINDS, "collect", "agg", "reduce", "merge")
     return Pairs(source, {"kind": on}, "tagged", combines, program)
-
-
-def native(source: Source, function: Any, value: str) -> Pairs:
-    """Return the pairs that a function in C makes."""
-    if value not in ("i64", "f64"):
-        raise OptionError(f'value: {value!r}; give "i64" or "f64"')
-    if source.cut != "lines" and not isinstance(source.cut, int):
-        raise OptionError("map_native: takes lines, or records of fixed length")
-    addresses, kept = _addresses(function)
-    # The command line knows a library's map by these, so its states are those of this package.
-    known = (kept.image, kept.symbol) if isinstance(kept, _Library) else None
-    plan = {"kind": "native", "value": value, "library": known, **addresses}
-    return Pairs(source, plan, source.keys, KINDS, kept=kept)
-
-
-def _addresses(function: Any) -> tuple[dict[str, int | None], Any]:
-    """Return the addresses of a native map and of what opens and closes its state, and what keeps them loaded."""
-    if isinstance(function, tuple):
-        path, symbol = function
-        return _library(Path(path), symbol)
-    address = getattr(function, "address", None)
-    if address is None and isinstance(function, _FUNCTION_POINTER):
-        address = ctypes.cast(function, ctypes.c_void_p).value
-    if address is None and type(function).__module__ == "_cffi_backend":
-        import cffi
-
-        address = int(cffi.FFI().cast("uintptr_t", function))
-    if not isinstance(address, int) or address == 0:
-        raise OptionError(
-            f"map_native: {function!r} has no address; give a Numba cfunc, a ctypes or cffi function pointer, "
-            'or ("library.so", "symbol")'
-        )
-    return {"address": address, "open": None, "close": None}, function
-
-
-def _library(path: Path, symbol: str) -> tuple[dict[str, int | None], _Library]:
-    if not path.exists():
-        raise OptionError(f"map_native: {path}: no such file")
-    try:
-        library = ctypes.CDLL(str(path.resolve()))
-    except OSError as error:
-        raise OptionError(f"map_native: {error}") from None
-    try:
-        version = ctypes.c_uint32.in_dll(library, "tegula_abi").value
-    except ValueError:
-        raise OptionError(
-            f"map_native: {path} does not say for which tegula.h it was compiled; write TEGULA_LIBRARY once in it"
-        ) from None
-    if version != ABI:
-        raise OptionError(
-            f"map_native: {path} is for version {version} of tegula.h, and this is version {ABI}; compile it anew"
-        )
-
-    def address(name: str) -> int | None:
-        try:
-            return ctypes.cast(library[name], ctypes.c_void_p).value
-        except AttributeError:
-            return None
-
-    found = address(symbol)
-    if found is None:
-        raise OptionError(
-            f'map_native: {path} exports no {symbol}; check the name, and C++\'s extern "C"'
-        )
-    opened, closed = address(f"{symbol}_open"), address(f"{symbol}_close")
-    addresses = {"address": found, "open": opened, "close": closed}
-    return addresses, _Library(library, symbol, path.read_bytes())
-
-
-def pickled(program: dict[str, Any], worker_memory: int | None) -> bytes:
-    """Pickle a program for a zygote: lambdas, closures and what `__main__` or a notebook defines by value."""
-    from tegula._pickling import dumps
-
-    try:
-        body = dumps(program)
-    except Exception as error:
-        found = _unpicklable(program)
-        raise OptionError(
-            f"map: {found} cannot be sent to another process ({error}); make it inside of the function, or give "
-            'on="threads"'
-        ) from error
-    setting = {"path": sys.path, "argv": sys.argv, "worker_memory": worker_memory}
-    return pickle.dumps((setting, body))
-
-
-def _unpicklable(program: dict[str, Any]) -> str:
-    """Name what cannot be pickled, as far as it can be told."""
-    from tegula._pickling import dumps
-
-    def fails(value: Any) -> bool:
-        try:
-            dumps(value)
-        except Exception:
-            return True
-        return False
-
-    function = program["function"] or program["reducer"]
-    for place, value in enumerate(program["args"]):
-        if fails(value):
-            return f"the argument {place} of args, a {type(value).__name__},"
-    code, cells = (
-        getattr(function, "__code__", None),
-        getattr(function, "__closure__", None),
-    )
-    if code is not None:
-        for name, cell in zip(code.co_freevars, cells or (), strict=False):
-            if fails(cell.cell_contents):
-                return f"the variable {name!r}, a {type(cell.cell_contents).__name__}, that the function uses"
-        for name in code.co_names:
-            value = function.__globals__.get(name)
-            if value is not None and fails(value):
-                return f"the variable {name!r}, a {type(value).__name__}, that the function uses"
-    return "the function"
-
-
-class InThreads:
-    """A function that the engine's workers call: with 0 and the bytes of a split, or with 1 and values to reduce.
-
-    It notes how long its calls took, and how much of that a thread ran or could have run, had a processor been free.
-    The rest it was blocked.
-    """
-
-    def __init__(self, program: dict[str, Any], inside: threading.local) -> None:
-        from tegula._companion import Mapper
-
-        self._mapper = Mapper(program)
-        self._mapper.begin()
-        self._inside = inside
-        self._lock = threading.Lock()
-        self._seconds = self._seconds_able = 0.0
-
-    def __call__(self, request: int, data: bytes) -> tuple[int, bytes]:
-        began, able = time.perf_counter(), _seconds_able()
-        self._inside.is_mapping = True
-        try:
-            status, buffers = (
-                self._mapper.reduce(data) if request else self._mapper(data)
-            )
-        finally:
-            self._inside.is_mapping = False
-            with self._lock:
-                self._seconds += time.perf_counter() - began
-                self._seconds_able += _seconds_able() - able
-        return status, b"".join(buffers)
-
-    def waited_part(self, map_seconds: float) -> float:
-        """Return the part of the calls' time that threads waited for the interpreter's lock.
-
-        That is the time that they were blocked, where one of them ran for most of the map's time: otherwise they waited
-        for something else, such as a file. Calls of less than a fifth of a second together are no measure.
-        """
-        if self._seconds < 0.2 or self._seconds_able < 0.5 * map_seconds:
-            return 0.0
-        return max(0.0, 1 - self._seconds_able / self._seconds)
-
-
-def _seconds_able() -> float:
-    """Return how long this thread ran, and waited for a processor."""
-    try:
-        text = Path("/proc/thread-self/schedstat").read_text()
-    except OSError:
-        return time.thread_time()
-    return time.thread_time() + int(text.split()[1]) / 1e9

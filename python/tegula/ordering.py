@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tegula.errors import OptionError, raise_failure
+from tegula.frozen import Frozen
 
 if TYPE_CHECKING:
     import pyarrow
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from tegula.progress import Progress
 
 
-@dataclass(frozen=True)
-class FieldKey:
+class FieldKey(Frozen):
     """A field to sort by. Made by `field`.
 
     Attributes:
@@ -32,6 +31,9 @@ class FieldKey:
     number: int
     separator: str
     numeric: bool
+
+    def __init__(self, number: int, separator: str, numeric: bool) -> None:
+        self._set(number=number, separator=separator, numeric=numeric)
 
 
 def field(number: int, separator: str = "\t", *, numeric: bool = False) -> FieldKey:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from html import escape
-from typing import Any
 
-Watch = Callable[[dict[str, Any]], None]
-Progress = bool | Watch | None
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Watch = Callable[[dict[str, Any]], None]
+    Progress = bool | Watch | None
 
 
 def _bytes(count: float) -> str:
@@ -46,7 +47,10 @@ class _Terminal:
         sys.stderr.flush()
         self.is_shown = True
 
-    def end(self) -> None:
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         if self.is_shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
@@ -68,6 +72,8 @@ class _Notebook:
         part = reading["bytes_done"] / planned if planned else 0
         bar = f"<progress max=1 value={part:.4f}></progress> {line(reading)}"
         if "top" in reading:
+            from html import escape
+
             pairs = (f"{key}: {value}" for key, value in reading["top"])
             bar += f"<br>{escape(', '.join(pairs))}"
         if self.handle is None:
@@ -75,7 +81,10 @@ class _Notebook:
         else:
             self.handle.update(HTML(bar))
 
-    def end(self) -> None:
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         if self.handle is not None:
             from IPython.display import HTML
 
@@ -88,19 +97,25 @@ def _is_notebook() -> bool:
     return instance is not None and "IPKernelApp" in getattr(instance, "config", {})
 
 
-@contextmanager
-def watching(progress: Progress) -> Iterator[Watch | None]:
-    """Give what a run calls with readings; None if nobody looks."""
+class _Given:
+    """What the caller gave, or nothing: there is nothing to end."""
+
+    def __init__(self, watch: Watch | None) -> None:
+        self.watch = watch
+
+    def __enter__(self) -> Watch | None:
+        return self.watch
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+def watching(progress: Progress) -> _Given | _Terminal | _Notebook:
+    """Return the context of a run, which gives what the run calls with readings; None if nobody looks."""
     if callable(progress):
-        yield progress
-        return
+        return _Given(progress)
     if progress is None:
         progress = _is_notebook() or sys.stderr.isatty()
     if not progress:
-        yield None
-        return
-    shown = _Notebook() if _is_notebook() else _Terminal()
-    try:
-        yield shown
-    finally:
-        shown.end()
+        return _Given(None)
+    return _Notebook() if _is_notebook() else _Terminal()

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from tegula.errors import OptionError
 from tegula.job import Job
 from tegula.maps import Pairs
-from tegula.sources import Path, Source, Words, text
+from tegula.sources import Source, text
 
 if TYPE_CHECKING:
     import numpy
 
     from tegula.result import Result
+    from tegula.sources import Path, Words
 
 
 class Place(NamedTuple):

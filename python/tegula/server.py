@@ -21,7 +21,8 @@ from tegula.engine import byte_count
 from tegula.errors import Error, InputError, Interrupted, OptionError
 from tegula.job import Job
 from tegula.lines import Pairs, pairs_of, parsed
-from tegula.result import Result, Seen
+from tegula.result import Result
+from tegula.seen import Seen
 
 if TYPE_CHECKING:
     from tegula.job import Order

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
 
 from tegula.combines import KINDS
 from tegula.errors import OptionError
+from tegula.frozen import Frozen
 from tegula.job import Job
-from tegula.maps import Pairs, PerWorker, called, native
-from tegula.ordering import FieldKey, Ordering, SortKey, plan_of
+from tegula.maps import Pairs, called
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any, Literal
 
     import numpy
 
     from tegula.engine import Engine
+    from tegula.maps import PerWorker
+    from tegula.ordering import Ordering, SortKey
     from tegula.result import Result
 
-Words = Literal["whitespace", "alpha", "unicode"]
-On = Literal["processes", "threads"]
-Path = str | os.PathLike[str]
+    Words = Literal["whitespace", "alpha", "unicode"]
+    On = Literal["processes", "threads"]
+    Path = str | os.PathLike[str]
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Frozen):
     """Records of some input, and the maps that make pairs of them.
 
     Made by `text`, `records`, `files`, `array`, `batches` or `pairs`, of the package or of an `Engine`.
@@ -45,10 +45,23 @@ class Source:
     plan: dict[str, Any]
     cut: str | bytes | int
     encoding: str | None
-    plain: bool = False
-    dtype: Any = None
-    shape: tuple[int, ...] = ()
-    engine: Engine | None = field(default=None, repr=False)
+    plain: bool
+    dtype: Any
+    shape: tuple[int, ...]
+    engine: Engine | None
+
+    def __init__(
+        self,
+        plan: dict[str, Any],
+        cut: str | bytes | int,
+        encoding: str | None,
+        plain: bool = False,
+        dtype: Any = None,
+        shape: tuple[int, ...] = (),
+        engine: Engine | None = None,
+    ) -> None:
+        self._set(plan=plan, cut=cut, encoding=encoding, plain=plain)
+        self._set(dtype=dtype, shape=shape, engine=engine)
 
     @property
     def keys(self) -> str:
@@ -252,6 +265,8 @@ class Source:
         shared library and the name of a symbol in it. `tegula.h` (`tegula.include()` has its folder) says what it
         gets and writes; `value` is the type of the values. It is trusted code: one that crashes ends this process.
         """
+        from tegula.native import native
+
         return native(self, function, value)
 
     # Records as they are.
@@ -266,13 +281,15 @@ class Source:
         >>> tg.text("requests.txt").sort(key=tg.field(4, " ", numeric=True)).run().to_list()
         ['GET /b 404 3', 'GET /a 200 12', 'POST /a 200 40']
         """
+        from tegula.ordering import FieldKey, Ordering, plan_of
+
         self._check_records("sort")
         if key is None or isinstance(key, (FieldKey, slice)):
             combine = "count" if key is None else "sort"
             pairs = Pairs(self, plan_of(key), self.keys, (combine,))
         elif callable(key):
-            pairs = called(self, "record", key, (), "processes", None)
-            pairs = replace(pairs, keys=self.keys, combines=("sort",))
+            made = called(self, "record", key, (), "processes", None)
+            pairs = Pairs(self, made.plan, self.keys, ("sort",), made.program)
             combine = "sort"
         else:
             raise OptionError(f"key: {key!r}; give a function, field(...), or a slice")
@@ -280,6 +297,8 @@ class Source:
 
     def distinct(self) -> Ordering:
         """Keep each record once, in order."""
+        from tegula.ordering import Ordering, plan_of
+
         self._check_records("distinct")
         pairs = Pairs(self, plan_of(None), self.keys, ("count",))
         return Ordering(Job(pairs, "count"), True, False, self._end())

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 import tegula as tg
 from conftest import companions_of
-from tegula.result import Seen
+from tegula.seen import Seen
 
 
 @pytest.mark.parametrize("every", ["10%", "100K", 0.01])

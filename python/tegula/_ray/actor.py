@@ -37,8 +37,7 @@ class Node:
             plan["map"].update(python=sys.executable, zygote=str(zygote))
         # What a node draws and shows nobody sees.
         plan["timeline"] = None
-        folder = None if scratch is None else Path(scratch)
-        self._engine = _tegula.Engine(workers, memory, folder)
+        self._engine = _tegula.Engine(workers, memory, scratch)
         desk = self._engine.serve(plan, host, reads)
         if isinstance(desk, _tegula.Failure):
             raise RuntimeError(desk.message)
