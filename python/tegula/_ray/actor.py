@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import queue
-import struct
 import subprocess
 import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tegula import _tegula
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tegula._frames import frame, frames
 
 _BEAT = 0.5
 _MAIN = "from tegula._command import main; raise SystemExit(main())"
@@ -107,14 +104,3 @@ class Program:
         if lines := self._errors.read().decode(errors="replace").strip().splitlines():
             raise RuntimeError(lines[-1])
         return None
-
-
-def frame(message: bytes) -> bytes:
-    """Return a message as pipes carry it: after its length in four bytes, least first."""
-    return struct.pack("<I", len(message)) + message
-
-
-def frames(pipe: Any) -> Iterator[bytes]:
-    """Return the messages of a pipe until it ends."""
-    while len(length := pipe.read(4)) == 4:
-        yield pipe.read(*struct.unpack("<I", length))

@@ -194,9 +194,7 @@ def _imported() -> ModuleType:
         importlib.import_module("ray.exceptions")
         return importlib.import_module("ray")
     except ImportError:
-        raise OptionError(
-            "ray: Ray is not installed: pip install 'ray>=2.50'"
-        ) from None
+        raise OptionError("Ray is not installed: pip install 'ray>=2.50'") from None
 
 
 def _name(node: dict[str, Any]) -> str:

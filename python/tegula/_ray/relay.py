@@ -13,7 +13,8 @@ import sys
 import threading
 from typing import BinaryIO
 
-from tegula._ray.actor import Program, frame, frames
+from tegula._frames import frame, frames
+from tegula._ray.actor import Program
 from tegula._ray.cluster import Cluster
 from tegula.errors import Error
 
