@@ -10,6 +10,7 @@ import pytest
 
 nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
+traitlets = pytest.importorskip("traitlets.config")
 
 TOUR = Path(__file__).parents[1] / "examples" / "tour.ipynb"
 
@@ -32,6 +33,10 @@ def run(notebook: Any, folder: Path) -> Any:
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
+        # Sockets with names: two kernels that start at once may choose the same port.
+        config=traitlets.Config(
+            {"KernelManager": {"transport": "ipc", "ip": str(folder / "kernel")}}
+        ),
     )
     # What is shown again takes the place of what was shown: each update is looked at.
     seen = []
