@@ -9,6 +9,7 @@ from tegula import _tegula
 from tegula.engine import Engine, byte_count, usual_engine
 from tegula.errors import OptionError, raise_failure
 from tegula.frozen import Frozen
+from tegula.lent import Lent
 from tegula.progress import watching
 from tegula.result import Result
 
@@ -61,19 +62,6 @@ def _timeline(path: str | os.PathLike[str] | None) -> str | None:
     if os.path.splitext(name)[1].lower() not in (".svg", ".json"):
         raise OptionError(f"timeline: {name}; give a file that ends in .svg or .json")
     return name
-
-
-class _Borrowed:
-    """The context of a run on an engine that others use, too."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-
-    def __enter__(self) -> Engine:
-        return self.engine
-
-    def __exit__(self, *error: object) -> None:
-        pass
 
 
 class Job(Frozen):
@@ -311,7 +299,7 @@ class Job(Frozen):
         memory: int | str | None,
         scratch: str | os.PathLike[str] | None,
         engine: Engine | None,
-    ) -> _Borrowed | Engine:
+    ) -> Lent | Engine:
         """Return the context of a run, which gives its engine: the one that is named, the usual one, or one of its own."""
         engine = engine or self.pairs.source.engine
         is_special = workers is not None or memory is not None or scratch is not None
@@ -320,10 +308,10 @@ class Job(Frozen):
                 raise OptionError(
                     "workers, memory and scratch are those of the engine that is given"
                 )
-            return _Borrowed(engine)
+            return Lent(engine)
         if is_special:
             return Engine(workers=workers, memory=memory, scratch=scratch)
-        return _Borrowed(usual_engine())
+        return Lent(usual_engine())
 
     def _plan(
         self,

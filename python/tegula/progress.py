@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from tegula.lent import Lent
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,25 +99,12 @@ def _is_notebook() -> bool:
     return instance is not None and "IPKernelApp" in getattr(instance, "config", {})
 
 
-class _Given:
-    """What the caller gave, or nothing: there is nothing to end."""
-
-    def __init__(self, watch: Watch | None) -> None:
-        self.watch = watch
-
-    def __enter__(self) -> Watch | None:
-        return self.watch
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-
-def watching(progress: Progress) -> _Given | _Terminal | _Notebook:
+def watching(progress: Progress) -> Lent | _Terminal | _Notebook:
     """Return the context of a run, which gives what the run calls with readings; None if nobody looks."""
     if callable(progress):
-        return _Given(progress)
+        return Lent(progress)
     if progress is None:
         progress = _is_notebook() or sys.stderr.isatty()
     if not progress:
-        return _Given(None)
+        return Lent(None)
     return _Notebook() if _is_notebook() else _Terminal()
