@@ -71,12 +71,18 @@ impl fmt::Display for JsonPath {
 pub struct JsonLines {
     /// Whether all of them are UTF-8, which is found faster for many at once.
     is_text: bool,
+    /// Whether any may have a control character.
+    has_controls: bool,
 }
 
 impl JsonLines {
     /// Looks at the bytes of some lines. Linear in their number.
     pub fn of(bytes: &[u8]) -> JsonLines {
-        JsonLines { is_text: simdutf8::basic::from_utf8(bytes).is_ok() }
+        let is_control = |found, &byte: &u8| found | ((byte < b' ') & (byte != b'\n'));
+        JsonLines {
+            is_text: simdutf8::basic::from_utf8(bytes).is_ok(),
+            has_controls: bytes.iter().fold(false, is_control),
+        }
     }
 
     /// Checks one of the lines, and finds fields of it. Linear in its length.
@@ -91,7 +97,7 @@ impl JsonLines {
         if !self.is_text && simdutf8::basic::from_utf8(line).is_err() {
             return Err("the line is no UTF-8, as JSON is".to_owned());
         }
-        let found = line::find(line, paths.map(|path| &*path.steps));
+        let found = line::find(line, self.has_controls, paths.map(|path| &*path.steps));
         let found = found.map_err(|fault| match fault {
             Fault::NotJson => "the line is no JSON".to_owned(),
             Fault::TooDeep => "the line has too many objects in one another".to_owned(),
@@ -412,6 +418,8 @@ mod tests {
             any::<bool>().prop_map(Value::from),
             any::<i64>().prop_map(Value::from),
             ".{0,12}".prop_map(Value::from),
+            // Long ones are searched otherwise, unless there is a control character: that is in few of them.
+            "[ab\"\\\\é]{0,60}".prop_map(Value::from),
         ];
         leaf.prop_recursive(3, 24, 4, |inner| {
             prop_oneof![
