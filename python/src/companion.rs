@@ -1,10 +1,10 @@
 //! Companions: processes that run a Python function on splits, one for each engine worker that wants one.
 //!
-//! A worker writes its split into a nameless file in memory (memfd) and 16 bytes into a socket, and sleeps; its
-//! companion reads the split, lets the function map it, writes packed columns into a second such file, and 16 bytes
-//! back. Both files are reused for every split and have no name, so nothing outlives a kill. A zygote, one Python process with a single
-//! thread, imports what the function needs and forks companions, so the engine's process never forks and imports
-//! are paid once.
+//! A worker writes its split into a nameless file in memory (memfd) and a note into a socket, and sleeps; its
+//! companion reads the split part by part, lets the function map each, writes packed columns into a second such file,
+//! and a note back. Both files are reused for every split and have no name, so nothing outlives a kill. A zygote, one
+//! Python process with a single thread, imports what the function needs and forks companions, so the engine's process
+//! never forks and imports are paid once.
 //!
 //! The worker copies what the companion wrote (`pread`) and checks it; it maps no memory that the companion could
 //! change or cut off.
@@ -19,6 +19,7 @@ use rustix::thread::{sched_getaffinity, sched_setaffinity};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
+use std::iter;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
@@ -127,35 +128,61 @@ impl Raised {
     }
 }
 
-impl Caller {
-    /// Lets the function map a part of a split, and puts what it wrote into `packed`.
-    pub(crate) fn call(
-        &self,
-        split: &Split<'_>,
-        part: Range<usize>,
-        packed: &mut Vec<u8>,
-    ) -> Result<()> {
-        let start = part.start;
-        let bytes = &split.bytes()[part];
-        let is_mapped = match self {
-            Caller::Processes(companions) => {
-                let fault = |cause: Cause| at(split, start, cause);
-                companions.call(Request::Map, bytes, packed, &fault)?
-            }
-            Caller::Threads(callable) => call_here(callable, Request::Map, bytes, packed)
-                .map_err(|error| at(split, start, error))?,
+/// The parts of a split that the function maps one by one.
+pub(crate) struct SplitParts<'a, 's> {
+    split: &'a Split<'s>,
+    /// Where each part ends, from the split's begin.
+    ends: &'a [usize],
+}
+
+impl<'a, 's> SplitParts<'a, 's> {
+    pub(crate) fn new(split: &'a Split<'s>, ends: &'a [usize]) -> SplitParts<'a, 's> {
+        SplitParts { split, ends }
+    }
+
+    fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        let begins = iter::once(0).chain(self.ends.iter().copied());
+        begins.zip(self.ends).map(|(begin, &end)| begin..end)
+    }
+
+    /// Says why the function did not map the part that begins at `start`, by what it wrote: the offset of a record, and
+    /// what was raised.
+    fn failure(&self, start: usize, wrote: &[u8]) -> Error {
+        let split = self.split;
+        let (offset, raised) = match wrote.split_first_chunk() {
+            Some((offset, raised)) => (u64::from_le_bytes(*offset), Raised::decode(raised)),
+            None => (WHOLE_SPLIT, Raised::decode(&[])),
         };
-        if is_mapped {
-            return Ok(());
+        let offset = usize::try_from(offset).ok().and_then(|offset| start.checked_add(offset));
+        match offset.and_then(|offset| split.bytes().get(offset..)) {
+            Some(record) => {
+                let unskipped = "a bad record was not skipped by the function's process";
+                split.bad(record, raised).err().unwrap_or_else(|| at(split, start, unskipped))
+            }
+            None => at(split, start, raised),
         }
-        let offset = packed.split_off_front();
-        let raised = Raised::decode(packed);
-        let record = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..));
-        match record {
-            Some(record) => split.bad(record, raised)?,
-            None => return Err(at(split, start, raised)),
+    }
+}
+
+impl Caller {
+    /// Lets the function map parts of a split, and gives `take` what it wrote of each, with the part's begin. `packed` is
+    /// a buffer for that.
+    pub(crate) fn map(
+        &self,
+        parts: &SplitParts<'_, '_>,
+        packed: &mut Vec<u8>,
+        mut take: impl FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let split = parts.split;
+        match self {
+            Caller::Processes(companions) => companions.map(parts, packed, take),
+            Caller::Threads(callable) => parts.ranges().try_for_each(|part| {
+                let start = part.start;
+                let is_mapped = call_here(callable, Request::Map, &split.bytes()[part], packed)
+                    .map_err(|error| at(split, start, error))?;
+                if is_mapped { take(start, packed) } else { Err(parts.failure(start, packed)) }
+            }),
         }
-        Err(at(split, start, "a bad record was not skipped by the function's process"))
     }
 
     /// Lets the function reduce the values of some keys, and puts what it returned into `packed`.
@@ -163,7 +190,8 @@ impl Caller {
         let fault = |cause: Cause| Error::Record { place: Place::stage("reduce"), cause };
         let is_reduced = match self {
             Caller::Processes(companions) => {
-                companions.call(Request::Reduce, request, packed, &fault)?
+                let mut lengths = [request.len() as u64];
+                companions.call(Request::Reduce, request, &mut lengths, packed, &fault)? == 0
             }
             Caller::Threads(callable) => call_here(callable, Request::Reduce, request, packed)
                 .map_err(|error| fault(error.into()))?,
@@ -171,8 +199,8 @@ impl Caller {
         if is_reduced {
             return Ok(());
         }
-        packed.split_off_front();
-        Err(fault(Raised::decode(packed).into()))
+        // Without the offset of a record.
+        Err(fault(Raised::decode(packed.get(8..).unwrap_or_default()).into()))
     }
 
     /// Ends what still runs, for an interrupted run. Functions in threads run on to their return.
@@ -189,21 +217,6 @@ impl Caller {
             Caller::Processes(companions) => companions.resident_bytes(),
             Caller::Threads(_) => 0,
         }
-    }
-}
-
-trait SplitOffFront {
-    /// Takes an offset off the front; the whole split's if there is none.
-    fn split_off_front(&mut self) -> u64;
-}
-
-impl SplitOffFront for Vec<u8> {
-    fn split_off_front(&mut self) -> u64 {
-        let Some(offset) = self.first_chunk().map(|bytes| u64::from_le_bytes(*bytes)) else {
-            return WHOLE_SPLIT;
-        };
-        self.drain(..8);
-        offset
     }
 }
 
@@ -238,6 +251,34 @@ fn at(split: &Split<'_>, start: usize, cause: impl Into<Cause>) -> Error {
     Error::Record { place, cause: cause.into() }
 }
 
+/// A zygote that waits for its function, and imports what every function needs meanwhile.
+#[pyclass(frozen, name = "Zygote", module = "tegula._tegula")]
+pub(crate) struct Waiting(Mutex<Option<io::Result<Zygote>>>);
+
+#[pymethods]
+impl Waiting {
+    /// Starts a zygote: `python` runs the file `file`, which is given `setting`. A run says why it could not start.
+    ///
+    /// The system ends the zygote when the calling thread ends, so this is to be a thread that outlives the run.
+    #[new]
+    fn new(python: &str, file: &str, setting: &[u8]) -> Waiting {
+        Waiting(Mutex::new(Some(Zygote::start(python, file, setting))))
+    }
+
+    /// Ends the zygote, if no run has taken it.
+    fn close(&self) {
+        if let Some(Ok(mut zygote)) = self.0.lock().take() {
+            let _ = zygote.child.kill();
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
 /// The companions of one run. Dropping them ends their processes.
 pub(crate) struct Companions {
     zygote: Mutex<Zygote>,
@@ -262,34 +303,28 @@ struct Companion {
     worker: Option<ThreadId>,
     pid: Pid,
     socket: UnixStream,
+    /// What is said over the socket: see `serve` of `_zygote.py`.
+    note: Vec<u8>,
     input: File,
     output: File,
 }
 
 impl Companions {
-    /// Starts a zygote: `python` runs the file `zygote`, which is given `program`, and starts to load it.
-    ///
-    /// The system ends the zygote when the calling thread ends, so this is to be a thread that outlives the run.
+    /// Gives `program` to a zygote, which starts to load it.
     pub(crate) fn start(
-        python: &str,
-        zygote: &str,
+        zygote: &Waiting,
         program: &[u8],
         kept: Kept,
         seating: Seating,
     ) -> Result<Companions> {
         let failed = |cause| Error::System { action: "start a Python process", cause };
-        let (control, theirs) = UnixStream::pair().map_err(failed)?;
-        let child = Command::new(python)
-            .args(["-P", zygote, &std::process::id().to_string()])
-            .stdin(OwnedFd::from(theirs))
-            .spawn()
-            .map_err(failed)?;
-        let zygote_pid = child.id().cast_signed();
-        let mut zygote = Zygote { child, control: Some(control), loaded: None };
+        let taken = zygote.0.lock().take();
+        let mut zygote =
+            taken.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into())).map_err(failed)?;
         zygote.send(b'I', program, &[]).map_err(failed)?;
         Ok(Companions {
+            zygote_pid: zygote.child.id().cast_signed(),
             zygote: Mutex::new(zygote),
-            zygote_pid,
             idle: Mutex::default(),
             seating,
             all: Mutex::default(),
@@ -298,15 +333,52 @@ impl Companions {
         })
     }
 
-    /// Hands a request to a companion. Returns whether it did it; else `packed` is what it raised. `fault` makes an
-    /// error with the request's place.
+    /// Lets a companion map parts of a split, as many at a time as its buffers may keep: see [`Caller::map`].
+    fn map(
+        &self,
+        parts: &SplitParts<'_, '_>,
+        packed: &mut Vec<u8>,
+        mut take: impl FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let split = parts.split;
+        let (mut ends, mut begin) = (parts.ends, 0_usize);
+        let mut lengths = Vec::with_capacity(ends.len());
+        while let Some(&first) = ends.first() {
+            let most = first.max(begin.saturating_add(self.kept.0));
+            let (some, rest) = ends.split_at(ends.partition_point(|&end| end <= most));
+            ends = rest;
+            let end = some.last().copied().unwrap_or(first);
+            let begins = || iter::once(begin).chain(some.iter().copied());
+            lengths.clear();
+            lengths.extend(begins().zip(some).map(|(begin, end)| (end - begin) as u64));
+            let fault = |cause: Cause| at(split, begin, cause);
+            let bytes = &split.bytes()[begin..end];
+            let failed = self.call(Request::Map, bytes, &mut lengths, packed, &fault)?;
+            let mut wrote = packed.as_slice();
+            for (number, (begin, &length)) in (1_u64..).zip(begins().zip(&lengths)) {
+                let (of_part, rest) = wrote.split_at_checked(length as usize).unwrap_or_default();
+                wrote = rest;
+                if number == failed {
+                    return Err(parts.failure(begin, of_part));
+                }
+                take(begin, of_part)?;
+            }
+            begin = end;
+        }
+        Ok(())
+    }
+
+    /// Hands a request to a companion. `lengths` are the bytes of its parts, and then what was written of each into
+    /// `packed`. Returns the number of the part that failed, from 1; 0 if none did. `fault` makes an error with the
+    /// request's place.
     fn call(
         &self,
         request: Request,
         bytes: &[u8],
+        lengths: &mut [u64],
         packed: &mut Vec<u8>,
         fault: &dyn Fn(Cause) -> Error,
-    ) -> Result<bool> {
+    ) -> Result<u64> {
         let worker = (self.seating == Seating::Beside).then(|| thread::current().id());
         let idle = {
             let mut idle = self.idle.lock();
@@ -317,10 +389,10 @@ impl Companions {
             Some(companion) => companion,
             None => self.fork(worker).map_err(fault)?,
         };
-        match companion.call(request, bytes, packed, self.kept) {
-            Ok(status) => {
+        match companion.call(request, bytes, lengths, packed, self.kept) {
+            Ok(failed) => {
                 self.idle.lock().push(companion);
-                Ok(status == 0)
+                Ok(failed)
             }
             Err(cause) => Err(fault(self.why_dead(&companion, &cause, bytes.len()).into())),
         }
@@ -351,7 +423,7 @@ impl Companions {
             // Where this is refused, it runs anywhere.
             let _ = sched_getaffinity(None).and_then(|own| sched_setaffinity(Some(pid), &own));
         }
-        Ok(Companion { worker, pid, socket, input, output })
+        Ok(Companion { worker, pid, socket, note: Vec::new(), input, output })
     }
 
     /// Says why a companion no longer answers.
@@ -396,13 +468,17 @@ impl Companions {
 impl Drop for Companions {
     fn drop(&mut self) {
         self.idle.lock().clear();
-        let mut zygote = self.zygote.lock();
-        zygote.control = None;
+    }
+}
+
+impl Drop for Zygote {
+    fn drop(&mut self) {
+        self.control = None;
         let began = Instant::now();
-        while !matches!(zygote.child.try_wait(), Ok(Some(_))) {
+        while !matches!(self.child.try_wait(), Ok(Some(_))) {
             if began.elapsed() > GRACE {
-                let _ = zygote.child.kill();
-                let _ = zygote.child.wait();
+                let _ = self.child.kill();
+                let _ = self.child.wait();
                 // Its children are told by the system.
                 return;
             }
@@ -412,6 +488,17 @@ impl Drop for Companions {
 }
 
 impl Zygote {
+    fn start(python: &str, file: &str, setting: &[u8]) -> io::Result<Zygote> {
+        let (control, theirs) = UnixStream::pair()?;
+        let child = Command::new(python)
+            .args(["-P", file, &std::process::id().to_string()])
+            .stdin(OwnedFd::from(theirs))
+            .spawn()?;
+        let mut zygote = Zygote { child, control: Some(control), loaded: None };
+        zygote.send(b'S', setting, &[])?;
+        Ok(zygote)
+    }
+
     /// Sends a request: its letter, the length of its payload as 8 bytes, the payload.
     fn send(
         &mut self,
@@ -432,7 +519,6 @@ impl Zygote {
         control.write_all(payload)
     }
 
-    /// Waits for a reply: its status, the length of its payload as 8 bytes, the payload.
     /// Waits until the function is loaded, or returns what was raised instead.
     fn load(&mut self) -> io::Result<Result<(), Raised>> {
         if let Some(loaded) = &self.loaded {
@@ -446,6 +532,7 @@ impl Zygote {
         Ok(self.loaded.insert(loaded).clone())
     }
 
+    /// Waits for a reply: its status, the length of its payload as 8 bytes, the payload.
     fn reply(&mut self) -> io::Result<(u8, Vec<u8>)> {
         let control = self.control.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         let mut head = [0; 9];
@@ -469,18 +556,22 @@ impl Companion {
         &mut self,
         request: Request,
         bytes: &[u8],
+        lengths: &mut [u64],
         packed: &mut Vec<u8>,
         kept: Kept,
     ) -> io::Result<u64> {
         self.input.write_all_at(bytes, 0)?;
-        let mut message = [0; 16];
-        message[..8].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
-        message[8] = request as u8;
-        self.socket.write_all(&message)?;
-        self.socket.read_exact(&mut message)?;
-        let (status, length) = message.split_at(8);
-        let number = |bytes: &[u8]| bytes.try_into().map(u64::from_le_bytes).unwrap_or_default();
-        let (status, length) = (number(status), number(length) as usize);
+        let numbers = [request as u64, lengths.len() as u64];
+        self.note.clear();
+        self.note.extend(numbers.iter().chain(&*lengths).flat_map(|number| number.to_le_bytes()));
+        self.socket.write_all(&self.note)?;
+        self.note.truncate(8 + 8 * lengths.len());
+        self.socket.read_exact(&mut self.note)?;
+        let mut numbers = self.note.as_chunks().0.iter().copied().map(u64::from_le_bytes);
+        let failed = numbers.next().unwrap_or_default();
+        lengths.iter_mut().zip(numbers).for_each(|(length, number)| *length = number);
+        let length = lengths.iter().try_fold(0_u64, |sum, length| sum.checked_add(*length));
+        let length = length.ok_or(io::ErrorKind::InvalidData)? as usize;
         packed.resize(length, 0);
         self.output.read_exact_at(packed, 0)?;
         for (file, used) in [(&self.input, bytes.len()), (&self.output, length)] {
@@ -488,6 +579,6 @@ impl Companion {
                 file.set_len(0)?;
             }
         }
-        Ok(status)
+        Ok(failed)
     }
 }

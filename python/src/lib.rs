@@ -31,6 +31,8 @@ mod _tegula {
     #[pymodule_export]
     use crate::answer::Answer;
     #[pymodule_export]
+    use crate::companion::Waiting;
+    #[pymodule_export]
     use crate::estimates::{Estimated, Estimates};
     #[pymodule_export]
     use crate::file::AtomicFile;

@@ -1,7 +1,7 @@
 //! A plan, as the Python facade hands it down: a dict of plain values. Taken apart here, and made a job.
 
 use crate::answer::{Answered, Ended};
-use crate::companion::{Caller, Companions, Kept, Seating};
+use crate::companion::{Caller, Companions, Kept, Seating, Waiting};
 use crate::csv;
 use crate::dynamic::{
     Called, Cells, Columns, Dynamic, FieldPairs, JsonPairs, Kind, Known, OrderBy, Pairs,
@@ -81,8 +81,7 @@ enum Map {
     Records(OrderBy),
     Native(Native),
     Processes {
-        python: String,
-        zygote: String,
+        zygote: Py<Waiting>,
         program: Vec<u8>,
     },
     Threads(Py<PyAny>),
@@ -191,8 +190,8 @@ impl Plan {
     ) -> tegula::Result<Option<Arc<Caller>>> {
         let map = self.reducer.as_mut().unwrap_or(&mut self.map);
         Ok(match map {
-            Map::Processes { python, zygote, program } => {
-                let companions = Companions::start(python, zygote, program, kept, seating)?;
+            Map::Processes { zygote, program } => {
+                let companions = Companions::start(zygote.get(), program, kept, seating)?;
                 program.clear();
                 Some(Arc::new(Caller::Processes(companions)))
             }
@@ -507,8 +506,7 @@ impl Map {
             "records" => Ok(Map::Records(order_by(dict)?)),
             "native" => Native::of(dict).map(Map::Native),
             "processes" => Ok(Map::Processes {
-                python: text("python")?,
-                zygote: text("zygote")?,
+                zygote: item(dict, "zygote")?.cast_into()?.unbind(),
                 program: item(dict, "program")?.extract()?,
             }),
             "threads" => Ok(Map::Threads(item(dict, "callable")?.unbind())),

@@ -17,6 +17,7 @@ __all__ = [
     "Seen",
     "Stream",
     "Wires",
+    "Zygote",
     "command",
 ]
 
@@ -143,6 +144,11 @@ class Wires:
     def told(self, node: int, reports: list[bytes]) -> None: ...
     def gone(self, node: int, cause: str) -> None: ...
     def is_over(self) -> bool: ...
+    def close(self) -> None: ...
+
+@final
+class Zygote:
+    def __new__(cls, python: str, file: str, setting: bytes) -> Zygote: ...
     def close(self) -> None: ...
 
 @final

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import gc
 import importlib
+import marshal
 import os
 import pickle
 import resource
@@ -20,17 +21,20 @@ import struct
 import sys
 import types
 import warnings
-from typing import Any
+from array import array
 
-Setting = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 PR_SET_PDEATHSIG = 1
 CHUNK_BYTES = 1 << 30
+
+# Bytes of a request that are read at a time, and its first numbers.
+NOTE_BYTES = 1 << 12
+NUMBERS = struct.Struct("<QQ")
 # The system writes at most 1024 buffers at a time.
 BUFFERS_MOST = 1000
-# The bytes of a split and whether it is to be reduced; the status and the bytes of what came of it.
-REQUEST = struct.Struct("<Q?7x")
-REPLY = struct.Struct("<QQ")
 
 
 def end_with(parent: int) -> None:
@@ -42,14 +46,13 @@ def end_with(parent: int) -> None:
 
 def receive(control: socket.socket, count: int) -> bytes | None:
     """Read as many bytes, or none if the other side is gone."""
-    part = control.recv(min(count, CHUNK_BYTES))
-    if len(part) == count:
-        return part
-    parts = bytearray(part)
-    while part and len(parts) < count:
+    parts = bytearray()
+    while len(parts) < count:
         part = control.recv(min(count - len(parts), CHUNK_BYTES))
+        if not part:
+            return None
         parts += part
-    return bytes(parts) if part else None
+    return bytes(parts)
 
 
 def reply(control: socket.socket, status: int, payload: bytes = b"") -> None:
@@ -57,25 +60,28 @@ def reply(control: socket.socket, status: int, payload: bytes = b"") -> None:
     control.sendall(struct.pack("<BQ", status, len(payload)) + payload)
 
 
-def load(payload: bytes) -> tuple[Any, Setting, bytes | None]:
-    """Load the program: what the function needs is imported now, before companions are forked."""
-    setting, program = pickle.loads(payload)
-    sys.path[:] = setting["path"]
-    sys.argv[:] = setting["argv"]
+def prepare(payload: bytes) -> int | None:
+    """Import what every function needs, while the other side pickles one. Return the limit on a companion's data."""
+    sys.path[:], sys.argv[:], worker_memory = marshal.loads(payload)
     os.environ["TEGULA_COMPANION"] = "1"
     # The package's folder under another name, so that the package itself, and its native module, are not loaded.
     package = types.ModuleType("_tegula_map")
     package.__path__ = [os.path.dirname(os.path.abspath(__file__))]
     sys.modules["_tegula_map"] = package
-    companion = importlib.import_module("_tegula_map._companion")
+    importlib.import_module("_tegula_map._companion")
+    with contextlib.suppress(ImportError):
+        importlib.import_module("cloudpickle")
+    return worker_memory  # type: ignore[no-any-return]
+
+
+def load(program: bytes) -> tuple[Any, bytes | None]:
+    """Load the program: what the function needs is imported now, before companions are forked."""
+    companion = sys.modules["_tegula_map._companion"]
     try:
-        function = pickle.loads(program)
-        gc.enable()
-        mapper = companion.Mapper(function)
+        return companion.Mapper(pickle.loads(program)), None
     except BaseException as error:
         text_and_pickle = b"".join(companion.packed_failure(0, error))[8:]
-        return None, setting, text_and_pickle
-    return mapper, setting, None
+        return None, text_and_pickle
 
 
 def main() -> None:
@@ -106,7 +112,7 @@ def main() -> None:
 def answer(control: socket.socket, children: set[int]) -> None:
     """Answer requests until the other side closes its end."""
     mapper: Any = None
-    setting: Setting = {}
+    worker_memory: int | None = None
     while True:
         head, files, _, _ = socket.recv_fds(control, 9, 3)
         if not head:
@@ -120,12 +126,15 @@ def answer(control: socket.socket, children: set[int]) -> None:
         payload = receive(control, length) if length else b""
         if payload is None:
             break
-        if letter == b"I":
-            mapper, setting, failure = load(payload)
+        if letter == b"S":
+            worker_memory = prepare(payload)
+        elif letter == b"I":
+            gc.enable()
+            mapper, failure = load(payload)
             gc.freeze()
             reply(control, int(failure is not None), failure or b"")
         elif letter == b"F":
-            pid = fork(control, files, mapper, setting)
+            pid = fork(control, files, mapper, worker_memory)
             children.add(pid)
             for file in files:
                 os.close(file)
@@ -145,7 +154,7 @@ def ended(pid: int) -> int:
 
 
 def fork(
-    control: socket.socket, files: list[int], mapper: Any, setting: Setting
+    control: socket.socket, files: list[int], mapper: Any, worker_memory: int | None
 ) -> int:
     """Fork a companion."""
     zygote = os.getpid()
@@ -159,9 +168,9 @@ def fork(
     try:
         end_with(zygote)
         control.close()
-        if setting["worker_memory"] is not None:
-            limit = setting["worker_memory"]
-            resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+        if worker_memory is not None:
+            limits = (worker_memory, worker_memory)
+            resource.setrlimit(resource.RLIMIT_DATA, limits)
         mapper.begin()
         # What a function raises does not come here: only the engine's end is a connection that is reset.
         with contextlib.suppress(ConnectionError):
@@ -189,38 +198,60 @@ def flush() -> None:
 
 
 def serve(worker: socket.socket, source: int, target: int, mapper: Any) -> None:
-    """Map splits, or reduce values: they are in the file `source`, and what comes of them goes to the file `target`."""
-    while (request := receive(worker, REQUEST.size)) is not None:
-        length, is_reduce = REQUEST.unpack(request)
-        call = mapper.reduce if is_reduce else mapper
-        # The split has no name here, so its memory is free when the next one is read.
-        status, buffers = call(read(source, length))
-        length = write(target, buffers)
+    """Map parts of splits, or reduce values: they are in the file `source`, and what comes of them goes to the file
+    `target`.
+
+    A request is numbers of 8 bytes: 1 for a reduce, or 0; the number of parts; the bytes of each. The reply is the
+    number of the part that failed, from 1, or 0; and the bytes that were written for each part.
+    """
+    while (request := noted(worker)) is not None:
+        call = mapper.reduce if request[0] else mapper
+        reply = array("Q", bytes(8 * (1 + request[1])))
+        begin = at = 0
+        for number, length in enumerate(request[2:], 1):
+            status, buffers = call(read(source, length, begin))
+            reply[number] = write(target, buffers, at)
+            begin += length
+            at += reply[number]
+            if status:
+                reply[0] = number
+                break
         flush()
-        worker.sendall(REPLY.pack(status, length))
+        worker.sendall(reply)
 
 
-def read(file: int, length: int) -> bytes:
-    """Read the begin of a file."""
-    data = os.pread(file, length, 0)
+def noted(worker: socket.socket) -> memoryview[int] | None:
+    """Wait for the numbers of a request; none if the other side is gone."""
+    note = worker.recv(NOTE_BYTES)
+    while note and (
+        len(note) < 16 or len(note) < 16 + 8 * NUMBERS.unpack_from(note)[1]
+    ):
+        more = worker.recv(NOTE_BYTES)
+        note = note + more if more else more
+    return memoryview(note).cast("Q") if note else None
+
+
+def read(file: int, length: int, begin: int) -> bytes:
+    """Read a piece of a file."""
+    data = os.pread(file, length, begin)
     if len(data) == length:
         return data
     parts = [data]
     while (at := sum(map(len, parts))) < length:
-        parts.append(os.pread(file, min(length - at, CHUNK_BYTES), at))
+        parts.append(os.pread(file, min(length - at, CHUNK_BYTES), begin + at))
     return b"".join(parts)
 
 
-def write(file: int, buffers: list[Any]) -> int:
-    """Write buffers one after another to a file, and return their bytes."""
+def write(file: int, buffers: list[Any], at: int) -> int:
+    """Write buffers at an offset, one after another, and return their bytes."""
     if len(buffers) > BUFFERS_MOST:
         buffers = [b"".join(buffers)]
     length = sum([memoryview(buffer).nbytes for buffer in buffers])
-    written = os.pwritev(file, buffers, 0)
+    written = os.pwritev(file, buffers, at)
     if written < length:
         rest = memoryview(b"".join(buffers))
         while written < length:
-            written += os.pwrite(file, rest[written:], written)
+            written += os.pwrite(file, rest[written:], at + written)
     return length
 
 

@@ -198,7 +198,7 @@ class Engine:
         top: int | None = None,
         wires: _tegula.Wires | None = None,
     ) -> _tegula.Answer:
-        self._check()
+        zygote = self._begin(plan)
         flag = None if cancel is None else cancel._native
         try:
             answer = self._native.run(plan, watch, flag, top, wires)
@@ -206,6 +206,9 @@ class Engine:
             if _is_native(error):
                 raise OptionError(str(error)) from None
             raise
+        finally:
+            if zygote is not None:
+                zygote.close()
         if isinstance(answer, _tegula.Failure):
             raise_failure(answer)
         function = plan["map"].get("callable")
@@ -229,7 +232,7 @@ class Engine:
         watch: Callable[[dict[str, Any]], None] | None,
         cancel: Cancel | None,
     ) -> _tegula.Stream:
-        self._check()
+        zygote = self._begin(plan)
         flag = None if cancel is None else cancel._native
         try:
             stream = self._native.stream(plan, shows, watch, flag)
@@ -237,12 +240,18 @@ class Engine:
             if _is_native(error):
                 raise OptionError(str(error)) from None
             raise
+        finally:
+            if zygote is not None:
+                zygote.close()
         if isinstance(stream, _tegula.Failure):
             raise_failure(stream)
         return stream
 
-    def _check(self) -> None:
-        """Refuse a run that could not end."""
+    def _begin(self, plan: dict[str, Any]) -> _tegula.Zygote | None:
+        """Start the process of a plan's function, if it has one. Refuse a run that could not end.
+
+        The run takes the process over; of one that does not begin, it must be closed.
+        """
         if os.environ.get("TEGULA_COMPANION") or get_ident() in mapping:
             raise Error(
                 "a run inside a map would wait for the worker that it runs on: run jobs outside of maps"
@@ -251,6 +260,9 @@ class Engine:
             raise Error(
                 "this engine's workers are in the parent process: make an engine in the child"
             )
+        from tegula.functions import started
+
+        return started(plan)
 
 
 def _is_native(error: ValueError) -> bool:

@@ -2,31 +2,75 @@
 
 from __future__ import annotations
 
-import pickle
+import marshal
+import os
 import sys
-import threading
 import time
-from pathlib import Path
-from typing import Any
+from _thread import allocate_lock, get_ident
 
+from tegula import _tegula
 from tegula.engine import mapping
 from tegula.errors import OptionError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def pickled(program: dict[str, Any], worker_memory: int | None) -> bytes:
+_ZYGOTE = os.path.join(os.path.dirname(__file__), "_zygote.py")
+
+
+def setting(worker_memory: int | None) -> bytes:
+    """Return what a zygote is to know before it has its function."""
+    path = [one for one in sys.path if isinstance(one, str)]
+    return marshal.dumps((path, list(map(str, sys.argv)), worker_memory))
+
+
+def started(plan: dict[str, Any]) -> _tegula.Zygote | None:
+    """Start the process that loads a plan's function, if it has one: it imports what every function needs while the
+    function is pickled.
+    """
+    where = plan["reducer"] or plan["map"]
+    if where["kind"] != "processes":
+        return None
+    started = _tegula.Zygote(sys.executable, _ZYGOTE, where["setting"])
+    where["zygote"] = started
+    try:
+        _carry(where)
+    except BaseException:
+        started.close()
+        raise
+    return started
+
+
+def portable(plan: dict[str, Any]) -> dict[str, Any]:
+    """Return a plan that other machines can be sent: its functions are pickled, and none is started."""
+    portable = dict(plan)
+    for part in ("map", "reducer"):
+        where = plan[part]
+        if where is not None and where["kind"] == "processes":
+            _carry(where)
+            portable[part] = dict(where)
+    return portable
+
+
+def _carry(where: dict[str, Any]) -> None:
+    """Pickle the function of a part of a plan, if it is not yet."""
+    if not isinstance(where["program"], bytes):
+        where["program"] = pickled(where["program"])
+
+
+def pickled(program: dict[str, Any]) -> bytes:
     """Pickle a program for a zygote: lambdas, closures and what `__main__` or a notebook defines by value."""
     from tegula._pickling import dumps
 
     try:
-        body = dumps(program)
+        return dumps(program)
     except Exception as error:
         found = _unpicklable(program)
         raise OptionError(
             f"map: {found} cannot be sent to another process ({error}); make it inside of the function, or give "
             'on="threads"'
         ) from error
-    setting = {"path": sys.path, "argv": sys.argv, "worker_memory": worker_memory}
-    return pickle.dumps((setting, body))
 
 
 def _unpicklable(program: dict[str, Any]) -> str:
@@ -71,12 +115,12 @@ class InThreads:
 
         self._mapper = Mapper(program)
         self._mapper.begin()
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self._seconds = self._seconds_able = 0.0
 
     def __call__(self, request: int, data: bytes) -> tuple[int, bytes]:
         began, able = time.perf_counter(), _seconds_able()
-        thread = threading.get_ident()
+        thread = get_ident()
         mapping.add(thread)
         try:
             status, buffers = (
@@ -103,7 +147,8 @@ class InThreads:
 def _seconds_able() -> float:
     """Return how long this thread ran, and waited for a processor."""
     try:
-        text = Path("/proc/thread-self/schedstat").read_text()
+        with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+            text = file.read()
     except OSError:
         return time.thread_time()
     return time.thread_time() + int(text.split()[1]) / 1e9

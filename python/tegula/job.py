@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from tegula import _tegula
 from tegula.engine import Engine, byte_count, usual_engine
@@ -451,7 +450,7 @@ class Job(Frozen):
         skip_bad: bool,
         worker_memory: int | None,
     ) -> None:
-        from tegula.functions import InThreads, pickled
+        from tegula.functions import InThreads, setting
 
         if skip_bad and program["style"] != "record":
             raise OptionError(
@@ -475,9 +474,8 @@ class Job(Frozen):
                 )
             where["callable"] = InThreads(program)
             return
-        zygote = os.path.join(os.path.dirname(__file__), "_zygote.py")
-        program_bytes = pickled(program, worker_memory)
-        where.update(python=sys.executable, zygote=zygote, program=program_bytes)
+        # Pickled when the run begins.
+        where.update(setting=setting(worker_memory), program=program)
 
     def _decode(self) -> tuple[Callable[[bytes], Any] | None, bool]:
         """Return what makes values of their bytes, and whether no other library can."""

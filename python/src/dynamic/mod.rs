@@ -19,11 +19,10 @@ pub(crate) use packed::{Given, INT_TAG, int_key};
 
 pub(crate) use records::{OrderBy, RecordPairs};
 
-use crate::companion::{Caller, Kept};
+use crate::companion::{Caller, Kept, SplitParts};
 use std::cell::RefCell;
 use std::iter::successors;
 use std::marker::PhantomData;
-use std::ops::Range;
 use std::sync::Arc;
 use tegula::{Cut, Emit, Error, Identity, Job, Place, Result, Resumable, Sees, Split};
 use tegula_apps::native::{NativeMap, Value};
@@ -51,22 +50,23 @@ pub(crate) struct Called {
 }
 
 impl Called {
-    /// Returns the parts of a split that the function is given one by one, which end with records.
-    fn parts(&self, bytes: &[u8], cut: &Cut) -> impl Iterator<Item = Range<usize>> {
+    /// Returns the ends of the parts of a split that the function is given one by one, each the end of a record. They
+    /// are as long as each other, give or take a line.
+    fn ends(&self, bytes: &[u8], cut: &Cut) -> Vec<usize> {
         let most = match (cut, self.part_bytes) {
-            (Cut::Lines, Some(most)) => most,
+            (Cut::Lines, Some(most)) => most.max(1),
             _ => usize::MAX,
         };
-        let part_from = move |start: usize| {
-            let near = start.saturating_add(most).min(bytes.len());
-            let before = || memchr::memrchr(b'\n', &bytes[start..near]).map(|at| start + at + 1);
-            let after = || memchr::memchr(b'\n', &bytes[near..]).map(|at| near + at + 1);
-            let is_last = near == bytes.len();
-            let end = if is_last { None } else { before().or_else(after) };
-            start..end.unwrap_or(bytes.len())
+        let part = bytes.len().div_ceil(bytes.len().div_ceil(most).max(1));
+        let end_from = |start: usize| {
+            // The last byte of the part, if it ends a line.
+            let last = start.saturating_add(part).saturating_sub(1);
+            let rest = bytes.get(last..)?;
+            memchr::memchr(b'\n', rest).map(|at| last + at + 1).filter(|end| *end < bytes.len())
         };
-        let is_more = |part: &Range<usize>| part.end < bytes.len();
-        successors(Some(part_from(0)), move |part| is_more(part).then(|| part_from(part.end)))
+        let mut ends: Vec<usize> = successors(end_from(0), |start| end_from(*start)).collect();
+        ends.push(bytes.len());
+        ends
     }
 }
 
@@ -154,13 +154,13 @@ impl<C: Columns> Job for Dynamic<C> {
                 C::put(emit, key, first, value).map_err(|_| unfit(&split))
             }),
             Pairs::Called(called) => PACKED.with_borrow_mut(|packed| {
-                called.parts(split.bytes(), &self.cut).try_for_each(|part| {
-                    let start = part.start;
-                    called.caller.call(&split, part, packed)?;
-                    let taken = self.take(&split, start, packed, emit);
-                    called.kept.trim(packed);
-                    taken
-                })
+                let ends = called.ends(split.bytes(), &self.cut);
+                let taken =
+                    called.caller.map(&SplitParts::new(&split, &ends), packed, |start, packed| {
+                        self.take(&split, start, packed, emit)
+                    });
+                called.kept.trim(packed);
+                taken
             }),
         }
     }

@@ -7,11 +7,11 @@ import subprocess
 import sys
 import tempfile
 import threading
-from pathlib import Path
 from typing import Any
 
 from tegula import _tegula
 from tegula._frames import frame, frames
+from tegula.functions import started
 
 _BEAT = 0.5
 _MAIN = "from tegula._command import main; raise SystemExit(main())"
@@ -29,9 +29,7 @@ class Node:
         host: str,
         reads: bool,
     ) -> None:
-        if plan["map"].get("kind") == "processes":
-            zygote = Path(__file__).parent.with_name("_zygote.py")
-            plan["map"].update(python=sys.executable, zygote=str(zygote))
+        started(plan)
         # What a node draws and shows nobody sees.
         plan["timeline"] = None
         self._engine = _tegula.Engine(workers, memory, scratch)

@@ -13,6 +13,7 @@ from tegula import _tegula
 from tegula._ray.actor import Node
 from tegula.engine import byte_count
 from tegula.errors import Error, OptionError
+from tegula.functions import portable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,7 +55,7 @@ class Cluster:
     ) -> _tegula.Answer:
         """Run a plan: `run` runs it here, and the nodes do its work."""
         wires = _tegula.Wires()
-        with self.carrying(wires, Node, plan):
+        with self.carrying(wires, Node, portable(plan)):
             try:
                 return run(wires)
             finally:
