@@ -1,7 +1,16 @@
 """Streaming jobs that Hadoop's local runner and Tegula must do alike: command lines of Hadoop's own tests
-(TestStreaming*.java of hadoop-streaming) and documentation, and jobs in several languages."""
+(TestStreaming*.java of hadoop-streaming) and documentation, and jobs in several languages.
+
+Of Hadoop's tests, these have no command line here, because they are of Java: TestAutoInputFormat, TestClassWithNoPackage,
+TestDumpTypedBytes, TestKeyOnlyTextOutputReader, TestLoadTypedBytes, TestMRFramework, TestStreamAggregate,
+TestStreamXmlMultipleRecords, TestStreamXmlRecordReader (two), TestStreamingOutputKeyValueTypes, TestTypedBytesStreaming,
+TestTypedBytesWritable name classes or data of Java's, TestRawBytesStreaming and TestStreamJob interfaces of the jar's, and
+TestStreamingBadRecords is empty since Hadoop 0.23. TestStreamingBackground returns before its job is done.
+`hadoop_classes.py` runs them all on the Hadoop engine."""
 
 from dataclasses import dataclass, field
+from io import BytesIO
+from zipfile import ZipFile
 
 COMPARATOR = "mapreduce.job.output.key.comparator.class=org.apache.hadoop.mapreduce.lib.partition.KeyFieldBasedComparator"
 PARTITIONER = "org.apache.hadoop.mapred.lib.KeyFieldBasedPartitioner"
@@ -29,6 +38,25 @@ for line in sys.stdin:
     sys.stderr.write("reporter:counter:UserCounters,InputLines,1\\nreporter:status:reading\\nplain words\\n")
     sys.stdout.write(line)
 """
+
+# That of TestStreamingStatus: it prints before it reads, and tells of itself before and after.
+STATUS_PL = b"""#!/usr/bin/perl
+print STDERR "reporter:status:before consuming input\\n";
+print STDERR "reporter:counter:myOwnCounterGroup,myOwnCounter,1\\n";
+print STDERR "my error msg before consuming input\\n";
+for($count = 1500; $count >= 1; $count--) {print STDOUT "$count ";}
+while(<STDIN>) {chomp;}
+print STDERR "my error msg after consuming input\\n";
+print STDERR "reporter:counter:myOwnCounterGroup,myOwnCounter,1\\n";
+"""
+
+
+def zipped(name: str, content: bytes) -> bytes:
+    """Returns an archive of one file."""
+    archive = BytesIO()
+    with ZipFile(archive, "w") as packed:
+        packed.writestr(name, content)
+    return archive.getvalue()
 
 
 @dataclass
@@ -161,6 +189,86 @@ OF_TESTS = [
     Case(
         "TestStreamingStderr",
         job("sh -c 'cat; for i in 1 2 3; do echo words >&2; done'", "cat"),
+    ),
+    Case(
+        "TestStreamingStderr, no input",
+        job("sh -c 'yes words | head -n 10000 >&2; cat'", "NONE"),
+        {"in.txt": b""},
+    ),
+    Case(
+        "TestStreamingStderr, after output",
+        job("sh -c 'cat; yes words | head -n 10000 >&2'", "NONE"),
+        {"in.txt": b""},
+    ),
+    Case(
+        "TestStreamingStderr, as progress",
+        job(
+            "sh -c 'for i in 1 2 3 4; do echo words >&2; sleep 0.5; done; cat'",
+            "NONE",
+            *conf("mapreduce.task.timeout=1000"),
+        ),
+        {"in.txt": b"hello\n"},
+    ),
+    Case(
+        "TestStreamingStatus, mapper",
+        job("status.pl", "/bin/cat", "-file", "status.pl"),
+        {"in.txt": ROSES},
+        files={"status.pl": STATUS_PL},
+    ),
+    Case(
+        "TestStreamingStatus, mapper without input",
+        job("status.pl", "/bin/cat", "-file", "status.pl"),
+        {"in.txt": b""},
+        files={"status.pl": STATUS_PL},
+    ),
+    Case(
+        "TestStreamingStatus, reducer",
+        job("/bin/cat", "status.pl", "-file", "status.pl"),
+        {"in.txt": ROSES},
+        files={"status.pl": STATUS_PL},
+    ),
+    Case(
+        "TestStreamingStatus, reducer without input",
+        job("/bin/cat", "status.pl", "-file", "status.pl"),
+        {"in.txt": b""},
+        files={"status.pl": STATUS_PL},
+    ),
+    Case(
+        "TestMultipleArchiveFiles",
+        job(
+            "xargs cat",
+            "cat",
+            "-archives",
+            "1.zip#symlink1,2.zip#symlink2",
+        ),
+        {"in.txt": b"symlink1/cacheArchive1\nsymlink2/cacheArchive2"},
+        files={
+            "1.zip": zipped("cacheArchive1", b"HADOOP\n"),
+            "2.zip": zipped("cacheArchive2", b"HADOOP\n"),
+        },
+    ),
+    Case(
+        "TestStreamingExitStatus, reducer",
+        job(
+            "cat",
+            "sh -c 'cat; exit 3'",
+            *conf("stream.non.zero.exit.is.failure=false"),
+        ),
+    ),
+    Case(
+        "TestUnconsumedInput, many records",
+        job("sh -c 'head -n 1; exec 0<&-; echo done'", "cat"),
+        {"in.txt": b"example input line\n" * 20_000},
+    ),
+    Case(
+        "TestStreamingOutputKeyValueTypes, default reducer",
+        job("tr . \\n"),
+        {"in.txt": ROSES},
+    ),
+    Case(
+        "TestStreamingOutputKeyValueTypes, no reduces",
+        job("tr . \\n", "cat", "-numReduceTasks", "0"),
+        {"in.txt": ROSES},
     ),
 ]
 
