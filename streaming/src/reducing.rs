@@ -14,13 +14,41 @@ use tegula::{Engine, Error, Options, Result};
 
 /// Input that a reducer is given at once.
 const BUFFER_BYTES: usize = 256 << 10;
+/// What messages call the command.
+const REDUCER: &str = "reducer";
+
+/// Reducers of a short job, whose commands are started before it maps: an interpreter may take longer to start than all
+/// the rest, and does so while those of the mappers start.
+pub(crate) struct Early<'r>(Mutex<Vec<(usize, Task, Process<'r>)>>);
+
+impl<'r> Early<'r> {
+    /// Starts the reducers of the first `count` parts. What cannot be started now is when it is its turn, or fails then.
+    pub(crate) fn start(tasks: &Tasks<'r>, settings: &Settings, count: usize) -> Early<'r> {
+        let Reducer::Command(command) = &settings.reducer else { return Early(Mutex::default()) };
+        let start = |part: usize| {
+            let task = tasks.reduce_task(part).ok()?;
+            let process = tasks.start(&task, REDUCER, command).ok()?;
+            Some((part, task, process))
+        };
+        Early(Mutex::new((0..count).filter_map(start).collect()))
+    }
+
+    /// Returns the reducer of a part, if it has been started.
+    fn take(&self, part: usize) -> Option<(Task, Process<'r>)> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = all.iter().position(|one| one.0 == part)?;
+        let (_, task, mut process) = all.swap_remove(at);
+        process.awaken();
+        Some((task, process))
+    }
+}
 
 /// Reduces all parts, and returns the counters of the whole job.
-pub(crate) fn reduce(
+pub(crate) fn reduce<'t>(
     engine: &Engine,
     options: &Options,
-    tasks: &Tasks<'_>,
-    settings: &Settings,
+    tasks: &Tasks<'t>,
+    (settings, early): (&Settings, &Early<'t>),
     pairs: &Pairs<'_, '_>,
     output: &OutputFolder,
 ) -> Result<Counters> {
@@ -30,7 +58,7 @@ pub(crate) fn reduce(
     }
     let bundles = pairs.bundles();
     let task = |_worker, bundle: usize| {
-        let mut reducers = Reducers::new(tasks, settings, output, bundles[bundle].clone());
+        let mut reducers = Reducers::new(tasks, (settings, early), output, bundles[bundle].clone());
         let taken = pairs
             .each(bundle, &mut |part, form, value| reducers.take(usize::from(part), form, value));
         let counters = match taken {
@@ -45,9 +73,10 @@ pub(crate) fn reduce(
 }
 
 /// The reducers of neighbouring parts, one after the other.
-struct Reducers<'r> {
+struct Reducers<'r, 't> {
     tasks: &'r Tasks<'r>,
     settings: &'r Settings,
+    early: &'r Early<'t>,
     output: &'r OutputFolder,
     /// The parts that come after the present one.
     parts: Range<usize>,
@@ -76,14 +105,14 @@ struct Run<'r> {
     input: Vec<u8>,
 }
 
-impl<'r> Reducers<'r> {
+impl<'r, 't: 'r> Reducers<'r, 't> {
     fn new(
         tasks: &'r Tasks<'r>,
-        settings: &'r Settings,
+        (settings, early): (&'r Settings, &'r Early<'t>),
         output: &'r OutputFolder,
         parts: Range<usize>,
-    ) -> Reducers<'r> {
-        Reducers { tasks, settings, output, parts, now: None, counters: Counters::default() }
+    ) -> Reducers<'r, 't> {
+        Reducers { tasks, settings, early, output, parts, now: None, counters: Counters::default() }
     }
 
     /// Takes a pair; parts ascend.
@@ -105,7 +134,7 @@ impl<'r> Reducers<'r> {
     fn fail(self, error: Error) -> Error {
         match self.now.and_then(|now| now.run) {
             Some(Run { command, task, process, .. }) => {
-                match self.tasks.end(&task, "reducer", command, process, Err(error)) {
+                match self.tasks.end(&task, REDUCER, command, process, Err(error)) {
                     Err(error) => error,
                     Ok(_) => Error::Cancelled,
                 }
@@ -120,12 +149,18 @@ impl<'r> Reducers<'r> {
             self.counters.add_all(&now.finish(self.tasks, self.settings, self.output)?);
         }
         let Some(part) = self.parts.next() else { return Ok(false) };
-        let Reducers { tasks, settings, output, .. } = *self;
+        let Reducers { tasks, settings, early, output, .. } = *self;
         let file = output.part(part, settings.codec, settings.is_lazy)?;
         let run = match &settings.reducer {
             Reducer::Command(command) => {
-                let task = tasks.reduce_task(part)?;
-                let process = tasks.start(&task, "reducer", command)?;
+                let (task, process) = match early.take(part) {
+                    Some(started) => started,
+                    None => {
+                        let task = tasks.reduce_task(part)?;
+                        let process = tasks.start(&task, REDUCER, command)?;
+                        (task, process)
+                    }
+                };
                 let cutter = LineCutter::new(settings.line_bytes_most);
                 Some(Run {
                     command,
@@ -189,7 +224,7 @@ impl Reduction<'_> {
                 0 => process.finish(&mut |_| Ok(())),
                 _ => process.finish(&mut |bytes| cutter.feed(bytes, &mut write)),
             });
-            counters = tasks.end(&task, "reducer", command, process, worked)?;
+            counters = tasks.end(&task, REDUCER, command, process, worked)?;
             cutter.finish(&mut write)?;
             output.take_files(&task.outputs())?;
         }

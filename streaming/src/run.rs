@@ -8,7 +8,7 @@ use crate::mapping::{COUNTERS, Mapping, identity};
 use crate::numbers::Numbers;
 use crate::output::OutputFolder;
 use crate::pairs::Pairs;
-use crate::reducing::reduce;
+use crate::reducing::{Early, reduce};
 use crate::settings::{Reducer, Settings};
 use crate::shipped::unqualified;
 use crate::tasks::Tasks;
@@ -97,6 +97,9 @@ impl Settings {
         let place = Workplace::open(host.scratch, output.folder())?;
         let tasks = Tasks::new(&self, &place, &options.cancel, output.path())?;
         (host.began)(&tasks.job_id());
+        let is_short = input_bytes <= SHARED_SPLIT_BYTES_LEAST;
+        let early = if is_short { self.parts.min(host.engine.workers()) } else { 0 };
+        let early = Early::start(&tasks, &self, early);
         let mapping = Mapping {
             settings: &self,
             tasks: &tasks,
@@ -115,7 +118,7 @@ impl Settings {
         let mut stats = answer.stats().clone();
         stats.spilled_bytes += sorted.iter().map(SortedPairs::spilled_bytes).sum::<u64>();
         let pairs = Pairs::new(&answer, sorted, self.parts)?;
-        let counters = reduce(host.engine, &reducing, &tasks, &self, &pairs, &output)?;
+        let counters = reduce(host.engine, &reducing, &tasks, (&self, &early), &pairs, &output)?;
         if self.is_map_only() && !self.is_lazy {
             for number in numbers.left() {
                 output.part(number, self.codec, false)?.finish()?;

@@ -94,3 +94,25 @@ fn gzip_is_read_and_written() {
     fs::rename(place.path("out/part-00000.gz"), place.path("in")).unwrap();
     assert_eq!(place.single(&["-mapper", "cat", "-reducer", "NONE"]), "a\t\nb\t\n");
 }
+
+/// An interpreter may take longer to start than a short job to map, so both start at once.
+#[test]
+fn reducers_of_a_short_job_start_while_it_maps() {
+    let place = Place::with(&[("in", b"a\n")]);
+    let note = format!("note={}", place.path("note").display());
+    let mapper =
+        "sh -c 'for i in $(seq 200); do test -e $note && break; sleep 0.05; done; cat; ls $note'";
+    let reducer = "sh -c 'echo here > $note; cat'";
+    let answer = place.single(&["-mapper", mapper, "-reducer", reducer, "-cmdenv", &note]);
+    assert_eq!(answer, format!("{}\t\na\t\n", place.path("note").display()));
+    // One that gets nothing to reduce has no part in the answer, whatever it printed when it started.
+    let parts = place.answer(&[
+        "-mapper",
+        "cat",
+        "-reducer",
+        "sh -c 'echo a; cat'",
+        "-numReduceTasks",
+        "2",
+    ]);
+    assert_eq!(parts.values().filter(|part| part.is_empty()).count(), 1, "{parts:?}");
+}
