@@ -28,6 +28,12 @@ from tegula.mrjob.task import COUNTER, PAIR, MapTask
 
 ALIAS = "tegula"
 
+# About the bytes of a task's lines. A combiner sees the pairs of a task together, so larger tasks have fewer pairs that
+# cross to the engine and that reducers read. Of a small input, each worker gets some tasks.
+TASK_BYTES_LEAST = 256 << 10
+TASK_BYTES_MOST = 2 << 20
+TASKS_PER_WORKER = 4
+
 # How programs ask for the path of the file that they map.
 ASKS_FOR_FILE = ("input_file", "input.file")
 
@@ -102,10 +108,17 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
             dict(self._env_for_task("mapper", step_num, 0, whole)),
             os.path.abspath(self._setup_working_dir("mapper", step_num, 0)),
         )
+        share = size // (TASKS_PER_WORKER * self._num_cores())
+        mapped = tg.text(*paths).map_split(task)
+        assert mapped.program is not None
+        mapped.program["task_bytes"] = min(
+            max(share, TASK_BYTES_LEAST), TASK_BYTES_MOST
+        )
         cloudpickle.register_pickle_by_value(task_module)
         try:
-            pairs = tg.text(*paths).map_split(task).collect()
-            answer = pairs.run(workers=self._opts.get("num_cores"), progress=False)
+            answer = mapped.collect().run(
+                workers=self._opts.get("num_cores"), progress=False
+            )
         finally:
             cloudpickle.unregister_pickle_by_value(task_module)
         to = Path(self._sorted_reducer_input_path(step_num))
