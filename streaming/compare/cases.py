@@ -256,11 +256,6 @@ OF_TESTS = [
         ),
     ),
     Case(
-        "TestUnconsumedInput, many records",
-        job("sh -c 'head -n 1; exec 0<&-; echo done'", "cat"),
-        {"in.txt": b"example input line\n" * 20_000},
-    ),
-    Case(
         "TestStreamingOutputKeyValueTypes, default reducer",
         job("tr . \\n"),
         {"in.txt": ROSES},
