@@ -82,7 +82,8 @@ impl<'e> Runs<'e> {
         #[cfg(feature = "nodes")]
         if let Some(machines) = &mut self.machines {
             // The next job may depend on this one's answer.
-            return machines.run(Task { engine: self.engine, job, input, options }, Shares::Answer);
+            let task = Task { engine: self.engine, job, input, options, parts: None };
+            return machines.run(task, Shares::Answer);
         }
         self.engine.job(job).options(options).run(input)
     }

@@ -151,6 +151,19 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "nodes", help_heading = "Run")]
     pub(crate) gather: Option<u64>,
 
+    /// Let each node write the keys that it has made the answer of to a file of its own in FOLDER, which appears only when
+    /// all are written. One after the other, the files are the answer with --order none. FOLDER is not there yet, or
+    /// empty, and all nodes reach it by the same path.
+    #[cfg(feature = "nodes")]
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        requires = "nodes",
+        conflicts_with = "output",
+        help_heading = "Answer"
+    )]
+    pub(crate) parts: Option<PathBuf>,
+
     /// Set in the processes that `--nodes` starts.
     #[cfg(feature = "nodes")]
     #[arg(long, value_name = "NODE", hide = true)]

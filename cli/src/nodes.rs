@@ -6,7 +6,7 @@ use crate::session::Session;
 use crate::{COMMAND_LINE, exit, size};
 use clap::{Args, Subcommand};
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsFd;
@@ -14,7 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command as Process;
 use std::str::FromStr;
 use std::thread;
-use tegula::{Error, Result, Topology};
+use tegula::{Error, Options, Order, Result, Topology};
 use tegula_nodes::local::{LocalNodes, Relay, Up, folder, seat};
 use tegula_nodes::{Carrier, Here, Machines, Rules};
 
@@ -173,6 +173,24 @@ pub(crate) fn refuse_streamed(flags: &RunFlags) -> Result<()> {
         _ => false,
     };
     refuse(flags, has_streamed, "each node reads the input of this command; leave out :streamed")
+}
+
+/// Refuses parts of an answer that are not that of one machine one after the other, and a folder with files.
+pub(crate) fn check_parts(flags: &RunFlags, options: &Options) -> Result<()> {
+    let refuse = |cause: &str| Err(Error::Option { option: "--parts", cause: cause.to_owned() });
+    if options.order != Order::None || options.top.is_some() {
+        return refuse(
+            "a node has keys from all of the order; give --order none, and leave out --top",
+        );
+    }
+    if flags.state.is_some() {
+        return refuse("with a state, all pairs come together in this process; leave out --state");
+    }
+    let mut files = flags.parts.as_ref().and_then(|folder| fs::read_dir(folder).ok()).into_iter();
+    match !flags.is_node() && files.any(|mut files| files.next().is_some()) {
+        true => refuse("the folder has files; name one that is empty or not there yet"),
+        false => Ok(()),
+    }
 }
 
 /// Refuses flags that a command over nodes cannot have.

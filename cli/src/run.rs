@@ -12,6 +12,8 @@ use crate::format::Line;
 use crate::nodes;
 use crate::progress::{self, Shown};
 use crate::request::{NOTE, Request};
+#[cfg(feature = "nodes")]
+use crate::session;
 use crate::session::{AnswerOf, Session, Sink};
 use crate::show::Shows;
 #[cfg(feature = "serve")]
@@ -33,7 +35,7 @@ use tegula::{
 };
 use tegula_apps::Runs;
 #[cfg(feature = "nodes")]
-use tegula_nodes::{Machines, Shares, Task};
+use tegula_nodes::{Machines, Parts, Shares, Task, WritePart};
 
 /// Runs a command's jobs: `work` runs them and writes their answer. Then prints the reports. A state keeps
 /// `request`.
@@ -207,17 +209,47 @@ impl<'a> Run<'a> {
         fill: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Line<'_>) + Sync,
     ) -> Result<()> {
         let input = self.input(paths)?;
+        let format = |key: <J::Key as Key>::Borrowed<'_>, value: AnswerOf<'_, J>, out: &mut _| {
+            let mut line = Line::begin(answer.format, out);
+            fill(key, value, &mut line);
+            line.end();
+        };
+        #[cfg(feature = "nodes")]
+        if let Some(folder) = &self.flags.parts {
+            let write = |output: &Output<J>, path: &Path, cancel: &_| {
+                session::write_part(output, path, cancel, &format)
+            };
+            return self.parts(job, input, answer, Parts { folder, write: &write });
+        }
         let watched = self.watched_answer(answer);
         let answer_shown = watched.as_ref().unwrap_or(answer);
         let write = |shows: &mut Shows<'_>, shown: &ShownAnswers<'_, J>| shows.write(shown, &fill);
         let output = self.showing(job, input, answer_shown, write)?;
-        self.write(|sink| {
-            sink.pairs(&output, |key, value, out| {
-                let mut line = Line::begin(answer.format, out);
-                fill(key, value, &mut line);
-                line.end();
-            })
-        })
+        self.write(|sink| sink.pairs(&output, format))
+    }
+
+    /// Runs a job whose answer nodes write.
+    #[cfg(feature = "nodes")]
+    fn parts<J: Job>(
+        &mut self,
+        job: &J,
+        input: Input,
+        answer: &AnswerFlags,
+        parts: Parts<'_, J>,
+    ) -> Result<()> {
+        if answer.show.when.show.is_some() {
+            self.refuse_shows_over_nodes()?;
+        }
+        let options = answer.apply(self.options());
+        nodes::check_parts(self.flags, &options)?;
+        // The program waits for the hidden folder to be removed.
+        let file = self.session.stop().file;
+        file.set(true);
+        let task = Task { engine: &self.engine, job, input, options: &options, parts: Some(parts) };
+        let output = self.machines.run(task, Shares::Nothing);
+        file.set(false);
+        self.stats.add(output?.stats());
+        Ok(())
     }
 
     /// Returns the flags of an answer whose shows are made for `--events` alone, if it is to have such.
@@ -281,7 +313,9 @@ impl<'a> Run<'a> {
 
     #[cfg(feature = "nodes")]
     fn run_job<J: Job>(&mut self, job: &J, input: Input, options: &Options) -> Result<Output<J>> {
-        self.machines.run(Task { engine: &self.engine, job, input, options }, Shares::Nothing)
+        self.refuse_parts()?;
+        let task = Task { engine: &self.engine, job, input, options, parts: None };
+        self.machines.run(task, Shares::Nothing)
     }
 
     #[cfg(not(feature = "nodes"))]
@@ -407,6 +441,13 @@ impl<'a> Run<'a> {
         refuse(is_direct, "--reads", "matrices are read through the page cache; leave it out")
     }
 
+    /// Refuses files of each node, for a command whose answer is not a line for each key.
+    #[cfg(feature = "nodes")]
+    fn refuse_parts(&self) -> Result<()> {
+        let cause = "the answer of this command is written as a whole; give --output";
+        refuse(self.flags.parts.is_some(), "--parts", cause)
+    }
+
     /// Refuses nodes for a command that shows answers.
     pub(crate) fn refuse_shows_over_nodes(&self) -> Result<()> {
         #[cfg(feature = "nodes")]
@@ -450,6 +491,8 @@ impl<'a> Run<'a> {
     ) -> Result<R> {
         #[cfg(feature = "nodes")]
         nodes::refuse_streamed(self.flags)?;
+        #[cfg(feature = "nodes")]
+        self.refuse_parts()?;
         #[cfg(feature = "nodes")]
         refuse(
             self.flags.gather.is_some(),

@@ -230,6 +230,7 @@ const OF_SERVER: &[&str] = &[
     "watch",
     "nodes",
     "as-node",
+    "parts",
 ];
 /// Names of values that are input. Every other name is of a value that names no file; a test looks at all.
 const INPUTS: [&str; 7] = ["PATH", "FILE", "DIR", "LIBRARY", "KERNEL", "A", "B"];

@@ -130,6 +130,19 @@ impl Sink<'_> {
     }
 }
 
+/// Writes the pairs of a part of an answer to a file that appears when all of it is written.
+#[cfg(feature = "nodes")]
+pub(crate) fn write_part<J: Job>(
+    output: &Output<J>,
+    path: &Path,
+    cancel: &Cancel,
+    format: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Vec<u8>) + Sync,
+) -> Result<()> {
+    let mut file = AtomicFile::create(path)?;
+    output.write(&mut file, path, cancel, format)?;
+    Ok(file.commit()?)
+}
+
 /// The value of a key in an answer.
 pub(crate) type AnswerOf<'a, J> = <<J as Job>::Combine as tegula::Aggregate>::Output<'a>;
 

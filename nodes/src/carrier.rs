@@ -3,16 +3,18 @@
 
 use crate::fed::Fed;
 use crate::message::{Order, Report};
-use crate::node::{Dropped, Node, Obeyed};
+use crate::node::{Dropped, Node, Obeyed, ToWrite};
 use crate::peer::{Listening, reader};
 use crate::task::Task;
 use std::fmt;
+use std::fs;
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tegula::holding::{Hold, listed};
-use tegula::{Error, Input, Job, Options, Output, Result};
+use tegula::holding::{Hold, ReduceTotals, Spool, listed};
+use tegula::{Aggregate, Cancel, Error, Input, Job, Options, Output, OutputError, Result};
 
 /// How often a node says that it is alive, and how long it may say nothing before it counts as lost.
 pub const BEAT: Duration = Duration::from_millis(500);
@@ -66,6 +68,13 @@ pub struct Seat {
     reads: bool,
     /// The input that others send.
     fed: Option<Arc<Fed>>,
+}
+
+/// What goes on when a node has written a part of the answer.
+struct Next {
+    /// What it has mapped.
+    spool: Option<Arc<Spool>>,
+    order: Order,
 }
 
 /// What a node is.
@@ -140,20 +149,67 @@ impl Seat {
         Ok(Some(Input::ranges(fed, files)))
     }
 
-    /// Serves a job until the driver shares its answer.
+    /// Serves a job until the driver shares its answer. Writes parts of the answer, if the task says how.
     ///
     /// # Errors
     /// [`Error::Cancelled`] when the driver needs this node no more, and those of the job's input.
     pub fn run<J: Job>(&mut self, task: Task<'_, J>) -> Result<Output<J>> {
-        let Task { engine, job, input, options } = task;
-        let options = self.begin(&input, options);
-        let held = engine.hold(job, input, &options);
-        let served = held.and_then(|mut holding| {
-            self.serve(&mut *holding, engine.workers())?;
-            holding.answer()
-        });
+        let Task { engine, job, mut input, options, parts } = task;
+        let mut options = self.begin(&input, options);
+        if parts.is_some() {
+            options.beside_bytes += input.list_bytes();
+        }
+        let mut next = None;
+        let served = loop {
+            // A part may have to be made again, with another holding.
+            let input = match &parts {
+                Some(_) => input.clone(),
+                None => std::mem::take(&mut input),
+            };
+            let served = engine.hold(job, input, &options).and_then(|mut holding| {
+                let to_write = self.serve(&mut *holding, engine.workers(), next.take())?;
+                Ok((to_write, holding.answer()?))
+            });
+            match (served, &parts) {
+                (Ok((Some(to_write), output)), Some(parts)) => {
+                    let stats = output.stats();
+                    let pair_bytes = size_of::<<J::Combine as Aggregate>::Reduced>() as u64;
+                    let key_bytes = stats.key_value_bytes - stats.keys * pair_bytes;
+                    let totals = ReduceTotals { keys: stats.keys, key_bytes };
+                    let mut write = |path: &_, cancel: &_| (parts.write)(&output, path, cancel);
+                    let written = self.write(&to_write, totals, &mut write);
+                    drop(output);
+                    match written.and_then(|()| self.wait_beside(to_write)) {
+                        Ok(after) => next = Some(after),
+                        Err(error) => break Err(error),
+                    }
+                }
+                (served, _) => break served.map(|(_, output)| output),
+            }
+        };
         self.say_why(served.as_ref().err());
         served
+    }
+
+    /// Writes a part of the answer, and tells the driver.
+    fn write(
+        &self,
+        to_write: &ToWrite,
+        totals: ReduceTotals,
+        write: &mut dyn FnMut(&Path, &Cancel) -> Result<()>,
+    ) -> Result<()> {
+        let ToWrite { number, path, .. } = to_write;
+        let cancel = lock(&self.dropped).until_end();
+        write(path, &cancel)?;
+        let found = fs::metadata(path);
+        let found = found.map_err(|cause| OutputError::Write { path: path.clone(), cause })?;
+        (self.tell)(&Report::Written { number: *number, totals, bytes: found.len() }.encode())
+    }
+
+    /// Waits for the order that follows a written part. The memory of its answer is free by then.
+    fn wait_beside(&self, written: ToWrite) -> Result<Next> {
+        let order = self.orders.recv().map_err(|_| Error::Cancelled)?;
+        Ok(Next { spool: written.spool, order })
     }
 
     /// Returns the options of a job over an input, which others may ask for from now on.
@@ -174,22 +230,39 @@ impl Seat {
         }
     }
 
-    /// Obeys orders until the holding has all pairs of the job.
-    fn serve(&mut self, holding: &mut dyn Hold, workers: usize) -> Result<()> {
+    /// Obeys orders until the holding has all pairs of the job, or of an answer that is to be written. If a part was
+    /// written before, `next` says what goes on.
+    fn serve(
+        &mut self,
+        holding: &mut dyn Hold,
+        workers: usize,
+        next: Option<Next>,
+    ) -> Result<Option<ToWrite>> {
         let tell = Arc::clone(&self.tell);
         let say = &mut |report: Report| tell(&report.encode());
-        let mut node = Node::new(holding, self.fed.clone(), self.listening.offer.clone());
+        let (spool, mut order) = match next {
+            Some(Next { spool, order }) => (spool, Some(order)),
+            None => (None, None),
+        };
+        let offer = self.listening.offer.clone();
+        let mut node = Node::new(holding, self.fed.clone(), offer, spool);
         let before = std::mem::replace(&mut *lock(&self.dropped), node.dropped());
         if before.has_ended() {
             return Err(Error::Cancelled);
         }
-        let address = Some(self.listening.address.clone());
-        say(node.ready(workers, self.memory_bytes, address))?;
+        if order.is_none() {
+            let address = Some(self.listening.address.clone());
+            say(node.ready(workers, self.memory_bytes, address))?;
+        }
         loop {
-            let order = self.orders.recv().map_err(|_| Error::Cancelled)?;
+            let order = match order.take() {
+                Some(order) => order,
+                None => self.orders.recv().map_err(|_| Error::Cancelled)?,
+            };
             match node.obey(order, say)? {
                 Obeyed::Done => {}
-                Obeyed::Complete => return Ok(()),
+                Obeyed::Complete => return Ok(None),
+                Obeyed::Write(to_write) => return Ok(Some(to_write)),
                 Obeyed::Left => return Err(Error::Cancelled),
             }
         }

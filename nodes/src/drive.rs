@@ -3,8 +3,9 @@
 use crate::carrier::{Carrier, Event, SILENCE_MOST};
 use crate::drawn::Drawn;
 use crate::ledger::NodeId;
-use crate::manager::{Joined, Manager};
+use crate::manager::{Exchanges, Joined, Manager};
 use crate::message::{Order, Report};
+use crate::parts::{PartsFolder, part_in};
 use crate::peer::Connection;
 use crate::rules::Rules;
 use crate::task::Task;
@@ -65,46 +66,75 @@ struct Drive<'c, 'h> {
     asking: Vec<usize>,
     /// Since when no node reads the input, though one needs it.
     unread: Option<Instant>,
+    /// Whether nodes have written the answer.
+    is_published: bool,
 }
 
 /// Runs a job over the nodes of a carrier. The answer is that of one machine, to the byte.
 ///
 /// # Errors
-/// Those of [`JobRun::run`](tegula::JobRun::run), and [`Error::System`] when no node is left.
+/// Those of [`JobRun::run`](tegula::JobRun::run), [`Error::System`] when no node is left, and
+/// [`OutputError`](tegula::OutputError) if a folder for parts cannot be made.
 pub fn drive<J: Job>(
     carrier: &mut dyn Carrier,
     (had, rules): (&mut Had, Rules),
     task: Task<'_, J>,
     shares: Shares,
 ) -> Result<Output<J>> {
-    let Task { engine, job, input, options } = task;
+    let Task { engine, job, input, options, parts } = task;
     let mut holding = engine.hold(job, input, options)?;
-    gather(carrier, (had, rules), &mut *holding, options, shares)?;
-    holding.answer()
+    let folder = parts.as_ref().map(|parts| PartsFolder::create(parts.folder)).transpose()?;
+    let nodes = (carrier, had, rules);
+    let is_published = gather(nodes, &mut *holding, options, shares, folder.as_ref())?;
+    let output = holding.answer()?;
+    if let (Some(parts), Some(folder), false) = (parts, folder, is_published) {
+        (parts.write)(&output, &part_in(folder.hidden(), 0, 0), &options.cancel)?;
+        folder.publish(0, 1)?;
+    }
+    Ok(output)
 }
 
-/// Lets nodes map a job whose plan a holding has, until that holds all pairs, or the answer.
+/// Lets nodes map a job whose plan a holding has, until that holds all pairs, or the answer, or that is in the folder,
+/// which is returned.
 fn gather(
-    carrier: &mut dyn Carrier,
-    (had, rules): (&mut Had, Rules),
+    (carrier, had, rules): (&mut dyn Carrier, &mut Had, Rules),
     holding: &mut dyn Hold,
     options: &Options,
     shares: Shares,
-) -> Result<()> {
+    folder: Option<&PartsFolder>,
+) -> Result<bool> {
     let (began, cpu_began) = (Instant::now(), process_cpu());
     let progress = options.progress.clone();
     progress.iter().for_each(|progress| progress.enter(Stage::Map));
     let cancel = options.cancel.clone();
-    let exchanges = shares == Shares::Nothing;
+    let exchanges = match (shares, folder) {
+        (Shares::Answer, _) => Exchanges::No,
+        (Shares::Nothing, None) => Exchanges::Kept,
+        (Shares::Nothing, Some(folder)) => Exchanges::Written(folder.hidden().to_path_buf()),
+    };
     let manager = Manager::new(holding, rules, exchanges, progress, cancel)?;
     let (members, numbers, heard) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let drawn = options.timeline.clone().map(Drawn::new);
     let (asking, unread) = (Vec::new(), None);
     let before = std::mem::take(had).of(manager.tiles());
-    let mut drive =
-        Drive { carrier, manager, began, members, numbers, heard, drawn, before, asking, unread };
+    let mut drive = Drive {
+        carrier,
+        manager,
+        began,
+        members,
+        numbers,
+        heard,
+        drawn,
+        before,
+        asking,
+        unread,
+        is_published: false,
+    };
     while !drive.step()? {
-        drive.collect(&options.cancel)?;
+        match folder {
+            Some(folder) => drive.publish(folder)?,
+            None => drive.collect(&options.cancel)?,
+        }
         if options.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
@@ -112,13 +142,13 @@ fn gather(
     if shares == Shares::Answer {
         drive.share()?;
     }
-    let Drive { mut manager, members, .. } = drive;
+    let Drive { mut manager, members, is_published, .. } = drive;
     let held = members.into_iter().map(|(node, id)| (node, manager.given(id))).collect();
     *had = Had { tiles: Some(manager.tiles().clone()), held };
     let cpu = process_cpu().saturating_sub(cpu_began);
     manager.spent(StageTime { stage: Stage::Map, wall: began.elapsed(), cpu });
     options.timeline.iter().for_each(|timeline| timeline.add_stage(Stage::Map, began));
-    Ok(())
+    Ok(is_published)
 }
 
 impl Drive<'_, '_> {
@@ -256,6 +286,23 @@ impl Drive<'_, '_> {
         self.manager.unreached(&cause);
         // Nobody was heard meanwhile.
         self.heard.values_mut().for_each(|heard| *heard = Instant::now());
+        Ok(())
+    }
+
+    /// Lets the folder appear once nodes have written all parts. A node whose file is not there is left out.
+    fn publish(&mut self, folder: &PartsFolder) -> Result<()> {
+        let Some((parts, number)) = self.manager.written() else { return Ok(()) };
+        let missing =
+            parts.iter().enumerate().find(|&(at, &(_, bytes))| !folder.has(number, at, bytes));
+        if let Some((_, (id, _))) = missing {
+            let Some(&node) = self.numbers.get(id) else { return Ok(()) };
+            self.carrier.end(node);
+            self.lose(node, "what it has written to the folder of the answer is not there");
+            return Ok(());
+        }
+        self.manager.collect(&mut [])?;
+        folder.publish(number, parts.len())?;
+        self.is_published = true;
         Ok(())
     }
 

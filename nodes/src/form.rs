@@ -3,6 +3,7 @@
 
 use crate::peer::Address;
 use std::fmt;
+use std::ops::Range;
 
 /// The error for bytes that are no message of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,13 @@ impl Writer {
         }
     }
 
+    /// Appends partitions, and the nodes that have pairs of them.
+    pub(crate) fn partitions(self, partitions: &Range<usize>, from: &[Address]) -> Writer {
+        let out = self.number(partitions.start as u64).number(partitions.end as u64);
+        let out = out.number(from.len() as u64);
+        from.iter().fold(out, |out, address| out.address(Some(address)))
+    }
+
     /// Appends bytes that end the message.
     pub(crate) fn bytes(mut self, bytes: &[u8]) -> Writer {
         self.0.extend_from_slice(bytes);
@@ -92,9 +100,12 @@ impl<'b> Reader<'b> {
         u32::try_from(self.number()?).map_err(|_| Damaged)
     }
 
-    /// Takes the number of a partition.
-    pub(crate) fn partition(&mut self) -> Result<usize, Damaged> {
-        usize::try_from(self.number()?).map_err(|_| Damaged)
+    /// Takes partitions, and the nodes that have pairs of them.
+    pub(crate) fn partitions(&mut self) -> Result<(Range<usize>, Vec<Address>), Damaged> {
+        let mut partition = || usize::try_from(self.number()?).map_err(|_| Damaged);
+        let partitions = partition()?..partition()?;
+        let from = (0..self.number()?).map(|_| self.address()?.ok_or(Damaged));
+        Ok((partitions, from.collect::<Result<_, _>>()?))
     }
 
     pub(crate) fn text(&mut self) -> Result<String, Damaged> {

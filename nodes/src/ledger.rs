@@ -348,11 +348,17 @@ impl Ledger {
         self.free.is_empty() && self.leases.is_empty()
     }
 
-    /// Divides the partitions of the answer among the nodes that are there, by rate and memory, once each tile is
-    /// held. `bytes` is the size of all nodes' pairs. After a loss the tiles of the lost node are mapped by others
-    /// first, and the division is another one.
-    pub fn exchange(&self, partitions: usize, bytes: u64) -> Option<Vec<Part>> {
-        if !self.is_done() || self.present().next().is_none() {
+    /// Divides the partitions of the answer among the nodes that are there, or among those that read the shared storage,
+    /// by rate and memory, once each tile is held. `bytes` is the size of all nodes' pairs. After a loss the tiles of
+    /// the lost node are mapped by others first, and the division is another one.
+    pub fn exchange(
+        &self,
+        partitions: usize,
+        bytes: u64,
+        among_readers: bool,
+    ) -> Option<Vec<Part>> {
+        let takes = |(_, node): &(usize, &Node)| node.about.reads || !among_readers;
+        if !self.is_done() || !self.present().any(|of| takes(&of)) {
             return None;
         }
         let mean = self.mean_rate();
@@ -363,7 +369,7 @@ impl Ledger {
             rate: node.pace.rate().unwrap_or(mean),
             most: most(node.about.memory_bytes),
         };
-        let shares: Vec<Share> = self.present().map(share).collect();
+        let shares: Vec<Share> = self.present().filter(takes).map(share).collect();
         Some(divide(&shares, partitions))
     }
 

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tegula::holding::{Hold, Mapped, PARTITIONS, Pull};
@@ -33,8 +34,7 @@ pub struct Manager<'h> {
     tiles: Tiles,
     ledger: Ledger,
     rules: Rules,
-    /// Whether nodes may make the answer.
-    exchanges: bool,
+    exchanges: Exchanges,
     together: Together,
     nodes: BTreeMap<NodeId, Member>,
     /// With a state: what earlier runs have saved, and the first number for the saves of this one.
@@ -67,6 +67,17 @@ struct Member {
     failures: u32,
 }
 
+/// Which answers nodes make of the pairs that they exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Exchanges {
+    /// None: the manager needs all pairs.
+    No,
+    /// That of many pairs. They keep it until the manager collects it.
+    Kept,
+    /// Those that read the input write it, of however few pairs, into this folder.
+    Written(PathBuf),
+}
+
 /// The manager's answer to a node that is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Joined {
@@ -80,15 +91,15 @@ pub enum Joined {
 type Told = Vec<(NodeId, Order)>;
 
 impl<'h> Manager<'h> {
-    /// Begins a job with its plan. If its options name a state, goes on with what that has. With `exchanges`, nodes may
-    /// make the answer of many pairs, which the manager's holding then has without the pairs.
+    /// Begins a job with its plan. If its options name a state, goes on with what that has. If nodes make
+    /// the answer, the manager's holding has it without the pairs.
     ///
     /// # Errors
     /// Those of the state.
     pub fn new(
         holding: &'h mut (dyn Hold + 'h),
         rules: Rules,
-        exchanges: bool,
+        exchanges: Exchanges,
         progress: Option<Arc<Progress>>,
         cancel: Cancel,
     ) -> Result<Manager<'h>> {
@@ -215,7 +226,12 @@ impl<'h> Manager<'h> {
             Report::Folded { number, bytes, counts } => {
                 self.together.folded(node, number, bytes, counts);
             }
-            Report::Answered { number, totals } => self.together.answered(node, number, totals),
+            Report::Answered { number, totals } => {
+                self.together.answered(node, number, (totals, 0))
+            }
+            Report::Written { number, totals, bytes } => {
+                self.together.answered(node, number, (totals, bytes));
+            }
             Report::Unreached { number, cause } => {
                 tracing::info!(target: "tegula::nodes", node = member.name, cause, "unreached");
                 self.together.unreached(number);
@@ -311,11 +327,19 @@ impl<'h> Manager<'h> {
     /// Returns where the parts of the answer are, and the number to ask for, once nodes have made all of them.
     pub fn answers(&self) -> Option<(Vec<Address>, u64)> {
         let (nodes, _) = self.together.answers()?;
-        let address = |node: &NodeId| self.nodes.get(node)?.address.clone();
+        let address = |(node, _): &(NodeId, u64)| self.nodes.get(node)?.address.clone();
         Some((nodes.iter().filter_map(address).collect(), self.together.number))
     }
 
-    /// Puts the answers together that nodes have made, in the order of [`answers`](Manager::answers).
+    /// Returns the nodes that have written the answer, in the order of its parts, with the lengths of their files, and
+    /// the number of the attempt, once all have.
+    pub fn written(&self) -> Option<(Vec<(NodeId, u64)>, u64)> {
+        let (nodes, _) = self.together.answers()?;
+        Some((nodes, self.together.number))
+    }
+
+    /// Puts the answers together that nodes have made, in the order of [`answers`](Manager::answers). Of those that nodes
+    /// have written there is nothing to put together.
     ///
     /// # Errors
     /// Those of [`Hold::collect`]. The job can go on after an error of `from`.
@@ -346,13 +370,19 @@ impl<'h> Manager<'h> {
     fn bring_together(&mut self) -> Told {
         let asked = self.together.begin(self.nodes.keys().copied());
         let Some(bytes) = self.together.bytes() else { return asked };
-        let is_allowed = self.exchanges && self.covered.is_none() && self.ledger.is_none_home();
+        let is_allowed = self.covered.is_none() && self.ledger.is_none_home();
         let all_listen = self.nodes.values().all(|member| member.address.is_some());
-        let is_large = bytes > self.rules.gathered_most;
-        if is_allowed && all_listen && is_large && self.together.may_exchange() {
-            let parts = self.ledger.exchange(PARTITIONS, bytes).unwrap_or_default();
-            let address = |node: NodeId| self.nodes.get(&node)?.address.clone();
-            return self.together.exchange(parts, &address);
+        let (is_asked, into) = match &self.exchanges {
+            Exchanges::No => (false, None),
+            Exchanges::Kept => (bytes > self.rules.gathered_most, None),
+            Exchanges::Written(folder) => (true, Some(&**folder)),
+        };
+        if is_allowed && all_listen && is_asked && self.together.may_exchange() {
+            let parts = self.ledger.exchange(PARTITIONS, bytes, into.is_some());
+            if let Some(parts) = parts {
+                let address = |node: NodeId| self.nodes.get(&node)?.address.clone();
+                return self.together.exchange(parts, &address, into);
+            }
         }
         self.together.give();
         let mut orders = Vec::new();

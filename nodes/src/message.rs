@@ -3,7 +3,10 @@
 
 use crate::form::{Damaged, Reader, Writer};
 use crate::peer::Address;
+use std::ffi::OsStr;
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use tegula::holding::ReduceTotals;
 
 /// What the manager tells a node to do. A node obeys in the order in which it is told.
@@ -63,6 +66,17 @@ pub enum Order {
         /// All other nodes that have pairs.
         from: Vec<Address>,
     },
+    /// Take pairs as for [`Exchange`](Order::Exchange), and write their answer to a file.
+    Write {
+        /// The number of the attempt.
+        number: u64,
+        /// The partitions.
+        partitions: Range<usize>,
+        /// All other nodes that have pairs.
+        from: Vec<Address>,
+        /// The file.
+        path: PathBuf,
+    },
     /// These are pairs of the whole job.
     Blocks {
         /// Whole blocks of the partial's byte form.
@@ -121,6 +135,15 @@ pub enum Report {
         number: u64,
         /// Its keys, and their bytes.
         totals: ReduceTotals,
+    },
+    /// The answer of the node's partitions is in its file.
+    Written {
+        /// The number of the attempt.
+        number: u64,
+        /// Its keys, and their bytes.
+        totals: ReduceTotals,
+        /// The length of the file.
+        bytes: u64,
     },
     /// Pairs of another node did not come.
     Unreached {
@@ -193,9 +216,11 @@ impl Order {
             Order::LeaveOut { covered } => Writer::of(8).bytes(covered),
             Order::Fold { number } => Writer::of(10).number(*number),
             Order::Exchange { number, partitions, from } => {
-                let out = Writer::of(11).number(*number).number(partitions.start as u64);
-                let out = out.number(partitions.end as u64).number(from.len() as u64);
-                from.iter().fold(out, |out, address| out.address(Some(address)))
+                Writer::of(11).number(*number).partitions(partitions, from)
+            }
+            Order::Write { number, partitions, from, path } => {
+                let out = Writer::of(12).number(*number).partitions(partitions, from);
+                out.bytes(path.as_os_str().as_bytes())
             }
         };
         out.into_bytes()
@@ -223,13 +248,16 @@ impl Order {
             8 => Order::LeaveOut { covered: from.rest() },
             9 => Order::Input { from: from.address()?.ok_or(Damaged)?, listing: from.rest() },
             10 => Order::Fold { number: from.number()? },
-            11 => Order::Exchange {
-                number: from.number()?,
-                partitions: from.partition()?..from.partition()?,
-                from: (0..from.number()?)
-                    .map(|_| from.address()?.ok_or(Damaged))
-                    .collect::<Result<_, _>>()?,
-            },
+            11 | 12 => {
+                let (number, (partitions, others)) = (from.number()?, from.partitions()?);
+                match kind {
+                    11 => Order::Exchange { number, partitions, from: others },
+                    _ => {
+                        let path = PathBuf::from(OsStr::from_bytes(&from.rest()));
+                        Order::Write { number, partitions, from: others, path }
+                    }
+                }
+            }
             _ => return Err(Damaged),
         };
         from.end()?;
@@ -259,6 +287,9 @@ impl Report {
             }
             Report::Answered { number, totals: ReduceTotals { keys, key_bytes } } => {
                 Writer::of(11).number(*number).number(*keys).number(*key_bytes)
+            }
+            Report::Written { number, totals: ReduceTotals { keys, key_bytes }, bytes } => {
+                Writer::of(13).number(*number).number(*keys).number(*key_bytes).number(*bytes)
             }
             Report::Unreached { number, cause } => Writer::of(12).number(*number).text(cause),
         };
@@ -297,6 +328,11 @@ impl Report {
             11 => Report::Answered {
                 number: from.number()?,
                 totals: ReduceTotals { keys: from.number()?, key_bytes: from.number()? },
+            },
+            13 => Report::Written {
+                number: from.number()?,
+                totals: ReduceTotals { keys: from.number()?, key_bytes: from.number()? },
+                bytes: from.number()?,
             },
             12 => Report::Unreached { number: from.number()?, cause: from.text()? },
             _ => return Err(Damaged),

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tegula::holding::{Hold, Mapped, PARTITIONS, Spool};
 use tegula::{Cancel, Result};
@@ -31,7 +32,7 @@ pub struct Node<'h> {
 }
 
 /// What became of an order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Obeyed {
     /// The next may come.
     Done,
@@ -39,6 +40,20 @@ pub enum Obeyed {
     Left,
     /// The holding has all pairs of the job.
     Complete,
+    /// The holding has all pairs of some partitions, whose answer is to be written.
+    Write(ToWrite),
+}
+
+/// An answer that a node writes to a file. Its pairs are also in the node's spool and in those of others, so it can be
+/// made again.
+#[derive(Debug)]
+pub struct ToWrite {
+    /// The number of the attempt to bring the pairs together.
+    pub number: u64,
+    /// The file.
+    pub path: PathBuf,
+    /// What the node has mapped, for others and for a later attempt.
+    pub(crate) spool: Option<Arc<Spool>>,
 }
 
 /// The leases that a node was told to drop. Whoever receives the node's orders tells it, so that a lease ends while it
@@ -78,6 +93,12 @@ impl Dropped {
         self.lock().has_ended
     }
 
+    /// Returns a flag that is raised when the manager is gone.
+    pub(crate) fn until_end(&self) -> Cancel {
+        // No lease has this number.
+        self.begin(u64::MAX)
+    }
+
     /// Returns the flag that stops the mapping of a lease.
     fn begin(&self, lease: u64) -> Cancel {
         let (cancel, mut leases) = (Cancel::new(), self.lock());
@@ -102,14 +123,16 @@ impl Dropped {
 }
 
 impl<'h> Node<'h> {
-    /// Makes a node with an empty holding of an input, which others send if it is `fed`. Its pairs are in `offer`.
+    /// Makes a node with an empty holding of an input, which others send if it is `fed`. Its pairs are in `offer`, and
+    /// those that it had with another holding in `spool`.
     pub(crate) fn new(
         holding: &'h mut (dyn Hold + 'h),
         fed: Option<Arc<Fed>>,
         offer: Offer,
+        spool: Option<Arc<Spool>>,
     ) -> Node<'h> {
         let (mapped, dropped) = (BTreeMap::new(), Dropped::default());
-        let (received, spool, has_more) = (None, None, false);
+        let (received, has_more) = (None, false);
         Node { holding, mapped, received, spool, has_more, offer, dropped, fed }
     }
 
@@ -197,7 +220,27 @@ impl<'h> Node<'h> {
             }
             Order::Give => self.give(tell)?,
             Order::Exchange { number, partitions, from } => {
-                tell(self.exchange(number, &partitions, &from)?)?;
+                let report = match self.gather(number, &partitions, &from)? {
+                    Ok(received) => {
+                        let answer = self.holding.answer_part(received)?;
+                        let totals = answer.totals();
+                        self.offer.answer(number, answer);
+                        Report::Answered { number, totals }
+                    }
+                    Err(cause) => Report::Unreached { number, cause },
+                };
+                tell(report)?;
+            }
+            Order::Write { number, partitions, from, path } => {
+                match self.gather(number, &partitions, &from)? {
+                    Ok(received) => {
+                        self.holding.clear()?;
+                        self.holding.commit(received)?;
+                        let spool = self.spool.clone();
+                        return Ok(Obeyed::Write(ToWrite { number, path, spool }));
+                    }
+                    Err(cause) => tell(Report::Unreached { number, cause })?,
+                }
             }
             Order::Blocks { bytes } => {
                 let received = self.received.get_or_insert_with(|| self.holding.beside());
@@ -239,8 +282,14 @@ impl<'h> Node<'h> {
         tell(Report::Given { counts: spool.counts().to_vec() })
     }
 
-    /// Makes the answer of some partitions, and returns what the driver is told of it.
-    fn exchange(&self, number: u64, partitions: &Range<usize>, from: &[Address]) -> Result<Report> {
+    /// Returns the pairs of some partitions, of this node and of others. The inner error says why another one's did not
+    /// come.
+    fn gather(
+        &self,
+        number: u64,
+        partitions: &Range<usize>,
+        from: &[Address],
+    ) -> Result<std::result::Result<Mapped, String>> {
         let mut received = self.holding.beside();
         if let Some(spool) = &self.spool {
             spool.read(partitions.clone(), &mut |blocks| {
@@ -249,14 +298,10 @@ impl<'h> Node<'h> {
         }
         for address in from {
             if let Err(cause) = self.receive(number, partitions, address, &mut received)? {
-                let cause = format!("the node at {}: {cause}", address.at);
-                return Ok(Report::Unreached { number, cause });
+                return Ok(Err(format!("the node at {}: {cause}", address.at)));
             }
         }
-        let answer = self.holding.answer_part(received)?;
-        let totals = answer.totals();
-        self.offer.answer(number, answer);
-        Ok(Report::Answered { number, totals })
+        Ok(Ok(received))
     }
 
     /// Takes the pairs of some partitions of another node in. The inner error is that of the link to it.

@@ -92,11 +92,7 @@ impl Listening {
         let fault = |cause| Error::System { action: "listen for other nodes", cause };
         let listener = TcpListener::bind((host, 0)).map_err(fault)?;
         let at = listener.local_addr().map_err(fault)?.to_string();
-        let mut token = [0; 16];
-        File::open("/dev/urandom")
-            .and_then(|mut random| random.read_exact(&mut token))
-            .map_err(fault)?;
-        let token = u128::from_le_bytes(token);
+        let token = random().map_err(fault)?;
         let offer = Offer::default();
         let serving = offer.clone();
         let accept = move || {
@@ -110,6 +106,13 @@ impl Listening {
         thread::Builder::new().name("listens".to_owned()).spawn(accept).map_err(fault)?;
         Ok(Listening { address: Address { at, token }, offer })
     }
+}
+
+/// Returns a number that nobody can guess.
+pub(crate) fn random() -> io::Result<u128> {
+    let mut random = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    Ok(u128::from_le_bytes(random))
 }
 
 /// Files of this machine, by their paths.

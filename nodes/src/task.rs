@@ -1,5 +1,6 @@
 //! A job to run, with the input and the options of the run.
 
+use crate::parts::Parts;
 use tegula::{Engine, Input, Job, Options};
 
 /// A run that is to be made, wherever.
@@ -13,4 +14,6 @@ pub struct Task<'a, J: Job> {
     pub input: Input,
     /// The options of the run.
     pub options: &'a Options,
+    /// Where nodes write the answer, if the driver does not.
+    pub parts: Option<Parts<'a, J>>,
 }

@@ -7,8 +7,10 @@
 use crate::exchange::Part;
 use crate::ledger::NodeId;
 use crate::message::Order;
+use crate::parts::part_in;
 use crate::peer::Address;
 use std::collections::BTreeMap;
+use std::path::Path;
 use tegula::holding::ReduceTotals;
 
 /// Exchanges that may fail although no node is lost, before the manager takes all pairs.
@@ -32,7 +34,15 @@ enum Step {
     Folding,
     Giving,
     /// Parts of the answer, in the order of their partitions.
-    Exchanging(Vec<(Part, Option<ReduceTotals>)>),
+    Exchanging(Vec<(Part, Option<Answered>)>),
+}
+
+/// A part of the answer that a node has made.
+#[derive(Clone, Copy)]
+struct Answered {
+    totals: ReduceTotals,
+    /// The length of the file that it is in; 0 if the node keeps it.
+    bytes: u64,
 }
 
 /// A node's pairs after folding.
@@ -83,33 +93,49 @@ impl Together {
         self.step = Step::Giving;
     }
 
-    /// Lets nodes exchange their pairs; `address` is where a node listens.
+    /// Lets nodes exchange their pairs; `address` is where a node listens. They write the answer `into` a folder, or
+    /// keep it.
     pub(crate) fn exchange(
         &mut self,
         parts: Vec<Part>,
         address: &dyn Fn(NodeId) -> Option<Address>,
+        into: Option<&Path>,
     ) -> Vec<(NodeId, Order)> {
         let number = self.number;
-        let order = |part: &Part| {
+        let order = |(at, part): (usize, &Part)| {
             // Each begins with another one, so that no node gives its pairs to all at once.
             let (before, after) = (self.folds.range(..part.node), self.folds.range(part.node..));
             let others = after.chain(before).filter(|(node, fold)| {
                 **node != part.node && fold.as_ref().is_some_and(|fold| fold.bytes > 0)
             });
             let from = others.filter_map(|(&node, _)| address(node)).collect();
-            (part.node, Order::Exchange { number, partitions: part.partitions.clone(), from })
+            let partitions = part.partitions.clone();
+            let order = match into {
+                Some(into) => {
+                    let path = part_in(into, number, at);
+                    Order::Write { number, partitions, from, path }
+                }
+                None => Order::Exchange { number, partitions, from },
+            };
+            (part.node, order)
         };
-        let orders = parts.iter().map(order).collect();
+        let orders = parts.iter().enumerate().map(order).collect();
         self.step = Step::Exchanging(parts.into_iter().map(|part| (part, None)).collect());
         orders
     }
 
-    pub(crate) fn answered(&mut self, node: NodeId, number: u64, totals: ReduceTotals) {
+    /// Notes that a node has made its part of the answer, which is in a file of `bytes`.
+    pub(crate) fn answered(
+        &mut self,
+        node: NodeId,
+        number: u64,
+        (totals, bytes): (ReduceTotals, u64),
+    ) {
         if let Step::Exchanging(parts) = &mut self.step
             && number == self.number
             && let Some((_, of)) = parts.iter_mut().find(|(part, _)| part.node == node)
         {
-            *of = Some(totals);
+            *of = Some(Answered { totals, bytes });
         }
     }
 
@@ -121,17 +147,19 @@ impl Together {
         }
     }
 
-    /// Returns the nodes that have made the answer, in the order of its parts, and the sum of their totals; `None`
-    /// before all have.
-    pub(crate) fn answers(&self) -> Option<(Vec<NodeId>, ReduceTotals)> {
+    /// Returns the nodes that have made the answer, in the order of its parts, each with the length of its file, and
+    /// the sum of their totals; `None` before all have.
+    pub(crate) fn answers(&self) -> Option<(Vec<(NodeId, u64)>, ReduceTotals)> {
         let Step::Exchanging(parts) = &self.step else { return None };
-        let totals: Option<Vec<ReduceTotals>> = parts.iter().map(|(_, totals)| *totals).collect();
+        let answered: Option<Vec<Answered>> = parts.iter().map(|(_, answered)| *answered).collect();
+        let answered = answered?;
         let sum = |sum: ReduceTotals, of: ReduceTotals| ReduceTotals {
             keys: sum.keys + of.keys,
             key_bytes: sum.key_bytes + of.key_bytes,
         };
-        let totals = totals?.into_iter().fold(ReduceTotals::default(), sum);
-        Some((parts.iter().map(|(part, _)| part.node).collect(), totals))
+        let totals = answered.iter().map(|of| of.totals).fold(ReduceTotals::default(), sum);
+        let nodes = parts.iter().zip(&answered).map(|((part, _), of)| (part.node, of.bytes));
+        Some((nodes.collect(), totals))
     }
 
     /// Returns the nodes that were asked, and the counts of the maps that made their pairs.

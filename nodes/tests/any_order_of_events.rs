@@ -402,12 +402,12 @@ fn partitions_are_divided_among_the_nodes_that_are_left() {
     let (mut ledger, nodes, now) = at_rates(3, 1 << 20, &[1e6, 1e6, 2e6]);
     assert_eq!(ledger.next(nodes[0], now), Next::Done);
     let lengths = |ledger: &Ledger| {
-        let parts = ledger.exchange(64, 1).unwrap();
+        let parts = ledger.exchange(64, 1, false).unwrap();
         parts.iter().map(|part| part.partitions.len()).collect::<Vec<_>>()
     };
     assert_eq!(lengths(&ledger), [16, 16, 32]);
     ledger.lost(nodes[2]);
-    assert_eq!(ledger.exchange(64, 1), None, "its tile is not held by any node");
+    assert_eq!(ledger.exchange(64, 1, false), None, "its tile is not held by any node");
     let Next::Lease { lease, .. } = ledger.next(nodes[0], now) else { panic!() };
     ledger.mapped(nodes[0], lease, now + Duration::from_secs_f64((1 << 20) as f64 / 1e6));
     assert_eq!(lengths(&ledger), [32, 32]);

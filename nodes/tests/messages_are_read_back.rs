@@ -28,6 +28,7 @@ fn orders_are_read_back() {
         Order::Give,
         Order::Exchange { number: 1 << 33, partitions: 3..70, from: Vec::new() },
         Order::Exchange { number: 0, partitions: 0..0, from: vec![address(), address()] },
+        Order::Write { number: 9, partitions: 1..2, from: vec![address()], path: "out/é".into() },
         Order::Blocks { bytes: bytes() },
         Order::Answer { counts: bytes() },
     ];
@@ -59,6 +60,11 @@ fn reports_are_read_back() {
         Report::Failed { lease: 3, cause: "the disk is full".to_owned() },
         Report::Folded { number: 1, bytes: 1 << 50, counts: bytes() },
         Report::Answered { number: 1, totals: ReduceTotals { keys: 7, key_bytes: 1 << 40 } },
+        Report::Written {
+            number: 1,
+            totals: ReduceTotals { keys: 7, key_bytes: 1 << 40 },
+            bytes: 300,
+        },
         Report::Unreached { number: 2, cause: "nobody is there".to_owned() },
         Report::Blocks { bytes: vec![1; 1000] },
         Report::Given { counts: Vec::new() },

@@ -73,7 +73,8 @@ impl Threads {
             threads.push(thread::spawn(move || {
                 let engine = Engine::builder().workers(1).build().unwrap();
                 let (input, options) = (input(&text), options());
-                let task = Task { engine: &engine, job: &Words, input, options: &options };
+                let task =
+                    Task { engine: &engine, job: &Words, input, options: &options, parts: None };
                 let error = Machines::Node(seat).run(task, Shares::Nothing).unwrap_err();
                 // The driver may be gone.
                 let _ = sender.send(Event::Gone(node, error.to_string()));
@@ -118,7 +119,7 @@ fn run(text: &str, seen: &[String], gathered_most: u64) -> Result<Vec<(Vec<u8>, 
     let engine = Engine::builder().workers(1).build()?;
     let rules = Rules { gathered_most, ..Rules::default() };
     let (input, options) = (input(text), options());
-    let task = Task { engine: &engine, job: &Words, input, options: &options };
+    let task = Task { engine: &engine, job: &Words, input, options: &options, parts: None };
     let mut machines = Machines::over(Box::new(Threads::seeing(seen)), rules);
     let (output, mut pairs) = (machines.run(task, Shares::Nothing)?, Vec::new());
     output.for_each(|key, count| pairs.push((key.to_vec(), count)))?;

@@ -317,7 +317,8 @@ impl Run<'_> {
     {
         let Run { engine, machines, options, input, showing, keys, names, is_saved, .. } = self;
         if !machines.is_this() {
-            let output = machines.run(Task { engine, job, input, options }, Shares::Nothing)?;
+            let task = Task { engine, job, input, options, parts: None };
+            let output = machines.run(task, Shares::Nothing)?;
             return Ok(Box::new(Ended::new(output)));
         }
         let mut run = engine.job(job).options(options);

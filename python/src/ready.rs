@@ -170,8 +170,10 @@ impl Program {
                 let job = Histogram::of(&input)?;
                 let split_bytes = options.split_bytes.or(Some(Histogram::SPLIT_BYTES));
                 let options = Options { split_bytes, ..options };
-                let output = machines
-                    .run(Task { engine, job: &job, input, options: &options }, Shares::Nothing)?;
+                let output = machines.run(
+                    Task { engine, job: &job, input, options: &options, parts: None },
+                    Shares::Nothing,
+                )?;
                 let levels = Histogram::levels(&output)?;
                 let mut rows = Made::new(2, output.stats());
                 for (place, count) in levels.iter().flatten().enumerate() {

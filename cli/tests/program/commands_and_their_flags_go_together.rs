@@ -40,6 +40,7 @@ fn flags_that_would_do_nothing_are_refused() {
         ("kmeans", &["--incremental", "-k1", "--job=a", &state]),
         ("kmeans", &["--reads=direct", "-k1"]),
         ("kmeans", &["--gather=1", "-k1", "--nodes=local:1"]),
+        ("kmeans", &["--parts=out", "-k1", "--nodes=local:1"]),
         ("wordcount", &["--groups=1", "--job=a", "--incremental", &state]),
         ("index", &["--show-by=value", "--show=every=50%"]),
     ] {

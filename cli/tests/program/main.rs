@@ -22,6 +22,7 @@ mod memory_is_kept_to;
 mod nodes_answer_as_one_process;
 mod nodes_bear_faults;
 mod nodes_survive_kills;
+mod nodes_write_parts;
 mod numbers_are_as_documented;
 mod outputs_are_whole_or_absent;
 #[cfg(feature = "offload")]

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Consecutive regular files, in the order in which they are read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct FileList {
     /// Shared by the parts of a list.
     above: Arc<Folders>,

@@ -46,7 +46,7 @@ const PLANNED_FILE_BYTES: usize = size_of::<u64>() + 2;
 /// files are read; symbolic links and special files are counted ([`Input::passed_over`]) and not
 /// read. Folders of `/proc` and `/sys` give their files lengths that mean nothing: name such files
 /// one by one, and they are read to their end, as pipes are.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Input {
     #[doc(hidden)]
     pub sources: Vec<Source>,
@@ -55,7 +55,7 @@ pub struct Input {
 }
 
 /// A part of the input that is read in one way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Source {
     /// Regular files, read in parallel at any offset.
     Files(FileList),
@@ -70,7 +70,7 @@ pub enum Source {
 }
 
 /// Files that are decompressed as they are read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PackedFiles {
     /// Where they are kept, if not in the file system.
     pub from: Option<Arc<dyn RangeSource>>,

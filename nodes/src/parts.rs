@@ -1,0 +1,93 @@
+//! Parts of an answer, each a file that a node writes itself. They are written into a hidden folder beside the one that
+//! was asked for, which appears when all of them are there. One after the other, by their names, they are the bytes of
+//! the answer on one machine.
+
+use crate::peer::random;
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use tegula::{Cancel, Job, Output, OutputError, Result};
+
+/// Where the parts of an answer go, and what writes one.
+pub struct Parts<'a, J: Job> {
+    /// The folder of all parts: it is not there yet, or empty. Each node reaches it by the same path.
+    pub folder: &'a Path,
+    /// Writes a part, which is an answer of its own, to a file that appears when all of it is written.
+    pub write: &'a WritePart<'a, J>,
+}
+
+/// Writes an answer to a file. The flag ends the work.
+pub type WritePart<'a, J> = dyn Fn(&Output<J>, &Path, &Cancel) -> Result<()> + 'a;
+
+impl<J: Job> fmt::Debug for Parts<'_, J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+/// A folder of which not all parts are there yet. Dropping it removes those that are.
+#[derive(Debug)]
+pub(crate) struct PartsFolder {
+    path: PathBuf,
+    hidden: PathBuf,
+}
+
+impl PartsFolder {
+    /// Makes the hidden folder.
+    ///
+    /// # Errors
+    /// [`OutputError::Create`].
+    pub(crate) fn create(path: &Path) -> Result<PartsFolder, OutputError> {
+        let made = std::path::absolute(path).and_then(|path| {
+            let name = path.file_name().ok_or(io::ErrorKind::AlreadyExists)?;
+            let hidden = format!(".{}.{:032x}", name.to_string_lossy(), random()?);
+            let hidden = path.with_file_name(hidden);
+            fs::create_dir(&hidden)?;
+            Ok(PartsFolder { path, hidden })
+        });
+        made.map_err(|cause| OutputError::Create { path: path.to_path_buf(), cause })
+    }
+
+    /// Returns the hidden folder.
+    pub(crate) fn hidden(&self) -> &Path {
+        &self.hidden
+    }
+
+    /// Returns whether a part of an attempt is there, with all of its bytes.
+    pub(crate) fn has(&self, attempt: u64, part: usize, bytes: u64) -> bool {
+        let found = fs::metadata(part_in(&self.hidden, attempt, part));
+        found.is_ok_and(|found| found.len() == bytes)
+    }
+
+    /// Lets the folder appear with the parts of an attempt.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    pub(crate) fn publish(&self, attempt: u64, parts: usize) -> Result<(), OutputError> {
+        let put = || {
+            // A node that counts as lost may still write to the hidden folder, but not to this one.
+            let whole = self.hidden.join("whole");
+            fs::create_dir(&whole)?;
+            for part in 0..parts {
+                let name = whole.join(format!("part-{part:05}"));
+                fs::rename(part_in(&self.hidden, attempt, part), name)?;
+            }
+            File::open(&whole)?.sync_all()?;
+            fs::rename(&whole, &self.path)
+        };
+        put().map_err(|cause| OutputError::Write { path: self.path.clone(), cause })
+    }
+}
+
+impl Drop for PartsFolder {
+    fn drop(&mut self) {
+        // A lost node that writes to it just now may leave a file there.
+        let _ = fs::remove_dir_all(&self.hidden);
+    }
+}
+
+/// Returns the path of a part of an attempt to bring the pairs together.
+pub(crate) fn part_in(hidden: &Path, attempt: u64, part: usize) -> PathBuf {
+    hidden.join(format!("{attempt}-{part:05}"))
+}
