@@ -6,6 +6,7 @@
 //! or done twice.
 
 use crate::exchange::{Part, Share, divide};
+use crate::outlook::{Outlook, some};
 use crate::pace::Pace;
 use crate::rules::Rules;
 use crate::tile_set::TileSet;
@@ -111,7 +112,8 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 /// The manager's knowledge of a job over nodes. Times are since any moment that the carrier chooses, but the same
-/// one always. A call costs time linear in the number of nodes at most.
+/// one always. A lease costs the same time with any number of nodes and tiles, but for the logarithm; a loss and the
+/// exchange cost time linear in them.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     tiles: Tiles,
@@ -119,6 +121,13 @@ pub struct Ledger {
     free: TileSet,
     free_bytes: u64,
     nodes: Vec<Node>,
+    /// The nodes that are not lost.
+    present: Vec<usize>,
+    /// Those of them that read the shared storage and can send bytes to others.
+    senders: Vec<usize>,
+    /// The tiles that no node had in the job before this one; `None` if no node had any.
+    new: Option<TileSet>,
+    outlook: Outlook,
     /// The node of each lease in flight.
     leases: BTreeMap<u64, NodeId>,
     /// Tiles whose pairs the manager has.
@@ -160,8 +169,20 @@ impl Ledger {
     pub fn new(tiles: Tiles, rules: Rules) -> Ledger {
         let free = iter::once(0..tiles.count()).collect::<TileSet>();
         let free_bytes = tiles.bytes(0..tiles.count());
-        let (nodes, leases, home) = (Vec::new(), BTreeMap::new(), TileSet::default());
-        Ledger { tiles, rules, free, free_bytes, nodes, leases, home, next_lease: 0 }
+        Ledger {
+            tiles,
+            rules,
+            free,
+            free_bytes,
+            nodes: Vec::new(),
+            present: Vec::new(),
+            senders: Vec::new(),
+            new: None,
+            outlook: Outlook::default(),
+            leases: BTreeMap::new(),
+            home: TileSet::default(),
+            next_lease: 0,
+        }
     }
 
     /// Adds a node, at any time.
@@ -176,14 +197,21 @@ impl Ledger {
             kept: Vec::new(),
             had: TileSet::default(),
         });
-        NodeId::of(self.nodes.len() - 1)
+        let at = self.nodes.len() - 1;
+        self.present.push(at);
+        if about.reads && about.sends {
+            self.senders.push(at);
+        }
+        self.outlook.end();
+        NodeId::of(at)
     }
 
     /// Notes that a node had tiles in the job before this one: it is leased those first, and others take them last.
     pub fn had(&mut self, node: NodeId, tiles: TileSet) {
-        if let Some(of) = self.nodes.get_mut(node.at()) {
-            of.had = tiles;
-        }
+        let Some(of) = self.nodes.get_mut(node.at()).filter(|_| !tiles.is_empty()) else { return };
+        let all = || iter::once(0..self.tiles.count()).collect();
+        self.new.get_or_insert_with(all).subtract(&tiles);
+        of.had.extend(&tiles);
     }
 
     /// Returns what a node does next.
@@ -202,6 +230,7 @@ impl Ledger {
         if !about.reads && from.is_none() {
             return Next::Wait;
         }
+        self.look(now);
         let given = match self.free_for(node) {
             Some(free) => self.tiles_for(node, free, now).map(|tiles| (tiles, None)),
             None => self.backup_for(node, now).map(|(twin, tiles)| (tiles, Some(twin))),
@@ -319,8 +348,16 @@ impl Ledger {
             return Lost::default();
         };
         of.is_lost = true;
+        let had = std::mem::take(&mut of.had);
         let unsaved = std::mem::take(&mut of.unsaved);
         let kept = std::mem::take(&mut of.kept);
+        self.present.retain(|&at| at != node.at());
+        self.senders.retain(|&at| at != node.at());
+        if let (Some(new), false) = (&mut self.new, had.is_empty()) {
+            new.extend(&had);
+            self.present.iter().for_each(|&at| new.subtract(&self.nodes[at].had));
+        }
+        self.outlook.end();
         self.set_free(&unsaved);
         kept.iter().for_each(|kept| self.home.extend(&kept.tiles));
         let ended: Vec<u64> = self
@@ -387,6 +424,7 @@ impl Ledger {
     }
 
     fn set_free(&mut self, tiles: &TileSet) {
+        self.outlook.end();
         self.free.extend(tiles);
         self.free_bytes += tiles.ranges().map(|range| self.tiles.bytes(range)).sum::<u64>();
     }
@@ -416,7 +454,7 @@ impl Ledger {
     }
 
     fn present(&self) -> impl Iterator<Item = (usize, &Node)> {
-        self.nodes.iter().enumerate().filter(|(_, node)| !node.is_lost)
+        self.present.iter().map(|&at| (at, &self.nodes[at]))
     }
 
     /// Returns the mean rate of the nodes whose rate is known, or 1.
@@ -429,33 +467,42 @@ impl Ledger {
     /// Returns the node that sends bytes to the next node that cannot read: the one that sends the least beside
     /// its rate.
     fn feeder(&self) -> Option<NodeId> {
-        let load = |node: &Node| (node.sending as f64 + 1.0) / node.pace.rate().unwrap_or(1.0);
-        let readers = self.present().filter(|(_, node)| node.about.reads && node.about.sends);
-        readers.min_by(|a, b| load(a.1).total_cmp(&load(b.1))).map(|(at, _)| NodeId::of(at))
+        let load = |at: usize| {
+            let node = &self.nodes[at];
+            (node.sending as f64 + 1.0) / node.pace.rate().unwrap_or(1.0)
+        };
+        let (senders, _) = some(&self.senders, self.next_lease as usize);
+        senders.min_by(|&a, &b| load(a).total_cmp(&load(b))).map(NodeId::of)
     }
 
-    /// Returns the seconds that all nodes together need for the work left. A node that has mapped nothing yet counts
-    /// with the mean rate of those that have: otherwise the first of many nodes would be leased far too much.
-    fn seconds_left(&self, now: Duration) -> f64 {
+    /// Makes a new outlook, unless the last one serves. A node that has mapped nothing yet counts with the mean rate of
+    /// those that have: otherwise the first of many nodes would be leased far too much.
+    fn look(&mut self, now: Duration) {
+        let needs_alone = self.free.is_empty();
+        if self.outlook.serves(needs_alone) {
+            return;
+        }
         let mean = self.mean_rate();
-        let add = |(left, rates), (_, node): (usize, &Node)| {
-            (left + node.left(node.leases.len(), now), rates + node.pace.rate().unwrap_or(mean))
-        };
-        let (left, rates) = self.present().fold((self.free_bytes as f64, 0.0), add);
-        left / rates
+        let mut outlook = Outlook::of(self.present.len());
+        let mut alone = Vec::new();
+        for (_, node) in self.present() {
+            outlook.left += node.left(node.leases.len(), now);
+            outlook.rate += node.pace.rate().unwrap_or(mean);
+            let leases = node.leases.iter().enumerate().filter(|_| needs_alone);
+            let leases = leases.filter(|(_, lease)| lease.twin.is_none());
+            alone.extend(leases.map(|(at, lease)| (node.ends(at, now), lease.number)));
+        }
+        alone.sort_by(|a, b| a.0.total_cmp(&b.0));
+        outlook.alone = alone.into_iter().map(|(_, lease)| lease).collect();
+        outlook.has_alone = needs_alone;
+        self.outlook = outlook;
     }
 
     /// Returns the first free tiles that a node had before; without such, the first that no other node had.
     fn free_for(&self, node: NodeId) -> Option<Range<u32>> {
-        let had = |(_, of): &(usize, &Node)| !of.had.is_empty();
-        if !self.present().any(|of| had(&of)) {
-            return self.free.first();
-        }
-        self.free.first_shared(&self.nodes[node.at()].had).or_else(|| {
-            let mut left = self.free.clone();
-            self.present().filter(had).for_each(|(_, other)| left.subtract(&other.had));
-            left.first().or_else(|| self.free.first())
-        })
+        let Some(new) = &self.new else { return self.free.first() };
+        let had = self.free.first_shared(&self.nodes[node.at()].had);
+        had.or_else(|| self.free.first_shared(new)).or_else(|| self.free.first())
     }
 
     /// Returns the tiles of a node's next lease: of the first range of free tiles.
@@ -466,7 +513,7 @@ impl Ledger {
             return of.leases.is_empty().then_some(range.start..range.start + 1);
         };
         let Rules { parts_left, least, most, .. } = self.rules;
-        let seconds = self.seconds_left(now) / parts_left;
+        let seconds = (self.free_bytes as f64 + self.outlook.left) / self.outlook.rate / parts_left;
         let seconds = seconds.clamp(least.as_secs_f64(), most.as_secs_f64());
         let tiles = self.tiles.first_of(range, (seconds * rate) as u64);
         if tiles.len() > 1 {
@@ -479,29 +526,38 @@ impl Ledger {
         (by_others < self.free.len() as f64).then_some(tiles)
     }
 
-    /// Returns how many tiles of these bytes the other nodes end before a time, in seconds from now.
+    /// Returns how many tiles of these bytes the other nodes end before a time, in seconds from now; with many nodes, as
+    /// some of them let expect.
     fn tiles_by_others(&self, node: NodeId, bytes: f64, seconds: f64, now: Duration) -> f64 {
-        let others = self.present().filter(|(at, _)| *at != node.at());
-        let tiles = others.filter_map(|(_, other)| {
+        let (some, each) = some(&self.present, node.at());
+        let tiles = some.filter(|&at| at != node.at()).filter_map(|at| {
+            let other = &self.nodes[at];
             let mapped = other.pace.rate()? * seconds - other.left(other.leases.len(), now);
             // A tile that ends at that very time does not count: two equal nodes would wait for each other.
             Some(((mapped / bytes).ceil() - 1.0).max(0.0))
         });
-        tiles.sum()
+        tiles.sum::<f64>() * each
     }
 
     /// Returns the lease of another node that this node would end much sooner.
-    fn backup_for(&self, node: NodeId, now: Duration) -> Option<(u64, Range<u32>)> {
+    fn backup_for(&mut self, node: NodeId, now: Duration) -> Option<(u64, Range<u32>)> {
         let of = &self.nodes[node.at()];
         let rate = of.pace.rate().filter(|_| of.leases.is_empty())?;
-        let others = self.present().filter(|(at, _)| *at != node.at());
-        let alone = others.flat_map(|(_, other)| {
-            let leases = other.leases.iter().enumerate().filter(|(_, lease)| lease.twin.is_none());
-            leases.map(move |(at, lease)| (other.ends(at, now), lease))
-        });
-        let (ends, lease) = alone.max_by(|a, b| a.0.total_cmp(&b.0))?;
-        let needed = lease.bytes as f64 / rate;
-        (ends > self.rules.backup_ratio * needed).then(|| (lease.number, lease.tiles.clone()))
+        loop {
+            let number = *self.outlook.alone.last()?;
+            let other = self.leases.get(&number).map(|holder| &self.nodes[holder.at()]);
+            let is_it = |lease: &Lease| lease.number == number && lease.twin.is_none();
+            let at = other.and_then(|other| other.leases.iter().position(is_it));
+            let (Some(other), Some(at)) = (other, at) else {
+                // It has ended since, or another node has it, too.
+                self.outlook.alone.pop();
+                continue;
+            };
+            let lease = &other.leases[at];
+            let needed = lease.bytes as f64 / rate;
+            let is_late = other.ends(at, now) > self.rules.backup_ratio * needed;
+            return is_late.then(|| (number, lease.tiles.clone()));
+        }
     }
 }
 

@@ -21,6 +21,7 @@ mod machines;
 mod manager;
 mod message;
 mod node;
+mod outlook;
 mod pace;
 mod parts;
 mod peer;

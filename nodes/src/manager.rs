@@ -12,7 +12,7 @@ use crate::rules::Rules;
 use crate::tile_set::TileSet;
 use crate::tiles::Tiles;
 use crate::together::Together;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -28,6 +28,10 @@ const FILES_MOST: u64 = 1024;
 /// A node that fails more leases than this, which the manager could map, is left out.
 const FAILURES_MOST: u32 = 1;
 
+/// The longest time between two looks at what all nodes could do next. In between, those are looked at of which something
+/// was heard, so that an event costs the same with any number of nodes.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// The manager of a job. It is compiled once for all jobs.
 pub struct Manager<'h> {
     holding: &'h mut (dyn Hold + 'h),
@@ -37,6 +41,10 @@ pub struct Manager<'h> {
     exchanges: Exchanges,
     together: Together,
     nodes: BTreeMap<NodeId, Member>,
+    /// The nodes of which something was heard since the last orders.
+    heard: BTreeSet<NodeId>,
+    /// When all nodes were looked at; `None` if more tiles are free since.
+    looked: Option<Duration>,
     /// With a state: what earlier runs have saved, and the first number for the saves of this one.
     covered: Option<(Vec<u8>, u64)>,
     /// Saves of lost nodes, which the manager has not taken in yet.
@@ -116,6 +124,8 @@ impl<'h> Manager<'h> {
             exchanges,
             together: Together::default(),
             nodes: BTreeMap::new(),
+            heard: BTreeSet::new(),
+            looked: None,
             covered,
             orphans: Vec::new(),
             failed: None,
@@ -156,6 +166,7 @@ impl<'h> Manager<'h> {
             failures: 0,
         };
         self.nodes.insert(node, member);
+        self.heard.insert(node);
         Ok(Joined::Yes(node))
     }
 
@@ -173,8 +184,11 @@ impl<'h> Manager<'h> {
         if self.failed.is_some() {
             return Ok(orders);
         }
-        let nodes: Vec<NodeId> = self.nodes.keys().copied().collect();
-        for &node in &nodes {
+        if self.looked.is_none_or(|looked| looked + LOOK <= now) {
+            self.looked = Some(now);
+            self.heard.extend(self.nodes.keys());
+        }
+        for node in std::mem::take(&mut self.heard) {
             if let Some(member) = self.nodes.get_mut(&node).filter(|member| !member.is_told) {
                 member.is_told = true;
                 let covered = self.covered.as_ref().map(|(covered, _)| covered.clone());
@@ -197,12 +211,16 @@ impl<'h> Manager<'h> {
     /// Those of memory and of the disk.
     pub fn hear(&mut self, node: NodeId, report: Report, now: Duration) -> Result<Told> {
         let Some(member) = self.nodes.get_mut(&node) else { return Ok(Vec::new()) };
+        if !matches!(report, Report::Alive) {
+            self.heard.insert(node);
+        }
         match report {
             Report::Mapped { lease } => return Ok(self.mapped(node, lease, now)),
             Report::Failed { lease, cause } => {
                 tracing::info!(target: "tegula::nodes", node = member.name, cause, "a lease failed");
                 if let Some(tiles) = self.ledger.failed(node, lease) {
                     member.failures += 1;
+                    self.looked = None;
                     let is_first =
                         self.failed.as_ref().is_none_or(|(first, _)| tiles.start < first.start);
                     if is_first {
@@ -254,6 +272,7 @@ impl<'h> Manager<'h> {
     pub fn lose(&mut self, node: NodeId, cause: &str) -> Told {
         let Some(member) = self.nodes.remove(&node) else { return Vec::new() };
         self.leaves_out(&member.name, cause);
+        self.looked = None;
         self.together.reset();
         let lost = self.ledger.lost(node);
         self.orphans.extend(lost.kept.into_iter().map(|kept| kept.name));
@@ -410,6 +429,7 @@ impl<'h> Manager<'h> {
                     member.saving.insert(lease, tiles);
                 }
                 self.progress.iter().for_each(|progress| progress.add_bytes(bytes));
+                self.heard.extend(beaten.map(|(other, _)| other));
                 let beaten = beaten.map(|(other, lease)| (other, Order::Drop { lease }));
                 [(node, Order::Commit { lease, save })].into_iter().chain(beaten).collect()
             }

@@ -8,6 +8,8 @@ use std::ops::Range;
 pub struct TileSet {
     /// The end of each range by its start.
     ends: BTreeMap<u32, u32>,
+    /// The number of tiles.
+    count: u32,
 }
 
 impl TileSet {
@@ -23,9 +25,11 @@ impl TileSet {
                 break;
             }
             self.ends.remove(&first);
+            self.count -= last - first;
             (start, end) = (start.min(first), end.max(last));
         }
         self.ends.insert(start, end);
+        self.count += end - start;
     }
 
     /// Removes a range; tiles that are not in the set are ignored.
@@ -38,6 +42,7 @@ impl TileSet {
                 break;
             }
             self.ends.remove(&first);
+            self.count -= last.min(tiles.end) - first.max(tiles.start);
             if last > tiles.end {
                 self.ends.insert(tiles.end, last);
             }
@@ -88,9 +93,9 @@ impl TileSet {
         self.ends.iter().map(|(&start, &end)| start..end)
     }
 
-    /// Returns the number of tiles.
+    /// Returns the number of tiles. Constant time.
     pub fn len(&self) -> usize {
-        self.ranges().map(|range| range.len()).sum()
+        self.count as usize
     }
 
     /// Returns whether no tile is in the set.
