@@ -287,7 +287,12 @@ impl<'a> Run<'a> {
         }
         match self.flags.look {
             Some(_) => Ok(Input::bytes("")),
-            None => self.time(Stage::Plan, |_| arguments::input(paths)),
+            None => {
+                let input = self.time(Stage::Plan, |_| arguments::input(paths));
+                #[cfg(feature = "nodes")]
+                let input = input.inspect_err(|error| self.machines.say_why(error));
+                input
+            }
         }
     }
 

@@ -223,7 +223,7 @@ impl Seat {
     }
 
     /// Tells the driver why the node leaves.
-    fn say_why(&self, error: Option<&Error>) {
+    pub(crate) fn say_why(&self, error: Option<&Error>) {
         if let Some(error) = error.filter(|error| !matches!(error, Error::Cancelled)) {
             // The driver may be gone, too.
             let _ = (self.tell)(&Report::Leaves { cause: error.to_string() }.encode());

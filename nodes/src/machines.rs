@@ -4,7 +4,7 @@ use crate::carrier::{Carrier, Seat};
 use crate::drive::{Had, Shares, drive};
 use crate::rules::Rules;
 use crate::task::Task;
-use tegula::{Input, Job, Output, Result};
+use tegula::{Error, Input, Job, Output, Result};
 
 /// Where jobs run.
 #[derive(Debug, Default)]
@@ -53,6 +53,13 @@ impl Machines {
         match self {
             Machines::Node(seat) => seat.sent_input(),
             Machines::This | Machines::Nodes { .. } => Ok(None),
+        }
+    }
+
+    /// Tells the driver, if this is a node, why it leaves before its first job.
+    pub fn say_why(&self, error: &Error) {
+        if let Machines::Node(seat) = self {
+            seat.say_why(Some(error));
         }
     }
 

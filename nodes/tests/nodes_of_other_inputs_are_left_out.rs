@@ -1,4 +1,4 @@
-//! A node that sees other files than the driver is left out, and what it sees is named. The others go on.
+//! A node that sees other files than the driver, or is of another version, is left out, and why is named. The others go on.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tegula::{Count, Emit, Engine, Input, Job, Options, RangeSource, Result, Split};
-use tegula_nodes::{Carrier, Event, Here, Machines, Orders, Rules, Seat, Shares, Task};
+use tegula_nodes::{
+    Carrier, Event, Here, Machines, Orders, Ready, Report, Rules, Seat, Shares, Task,
+};
 
 struct Words;
 
@@ -46,6 +48,9 @@ fn options() -> Options {
     Options { tile_bytes: Some(100), ..Options::default() }
 }
 
+/// Returns what comes of a node's report on the way.
+type Change = fn(usize, Vec<u8>) -> Vec<u8>;
+
 /// Nodes on threads of this process.
 #[derive(Debug)]
 struct Threads {
@@ -56,14 +61,14 @@ struct Threads {
 }
 
 impl Threads {
-    /// Starts a node for each text that one sees.
-    fn seeing(texts: &[String]) -> Threads {
+    /// Starts a node for each text that one sees. `change` changes what they tell.
+    fn seeing(texts: &[String], change: Change) -> Threads {
         let (sender, events) = channel();
         let (mut orders, mut threads) = (Vec::new(), Vec::new());
         for (node, text) in texts.iter().enumerate() {
             let reports = Mutex::new(sender.clone());
             let tell = move |report: &[u8]| {
-                let told = Event::Told(node, report.to_vec());
+                let told = Event::Told(node, change(node, report.to_vec()));
                 reports.lock().unwrap().send(told).map_err(|_| tegula::Error::Cancelled)
             };
             let here = Here { memory_bytes: None, reads: true, host: Ipv4Addr::LOCALHOST.into() };
@@ -116,11 +121,15 @@ impl Drop for Threads {
 }
 
 fn run(text: &str, seen: &[String], gathered_most: u64) -> Result<Vec<(Vec<u8>, u64)>> {
+    run_changed(text, Threads::seeing(seen, |_, report| report), gathered_most)
+}
+
+fn run_changed(text: &str, nodes: Threads, gathered_most: u64) -> Result<Vec<(Vec<u8>, u64)>> {
     let engine = Engine::builder().workers(1).build()?;
     let rules = Rules { gathered_most, ..Rules::default() };
     let (input, options) = (input(text), options());
     let task = Task { engine: &engine, job: &Words, input, options: &options, parts: None };
-    let mut machines = Machines::over(Box::new(Threads::seeing(seen)), rules);
+    let mut machines = Machines::over(Box::new(nodes), rules);
     let (output, mut pairs) = (machines.run(task, Shares::Nothing)?, Vec::new());
     output.for_each(|key, count| pairs.push((key.to_vec(), count)))?;
     Ok(pairs)
@@ -139,4 +148,28 @@ fn and_the_others_go_on() {
     let error = run(&text, &[other.clone(), other], 0).unwrap_err().to_string();
     let named = format!("corpus had {} bytes and has {}", text.len(), text.len() + 5);
     assert!(error.contains("no node is left") && error.contains(&named), "{error}");
+}
+
+/// Returns a report as that of a node of an older version.
+fn older(report: Vec<u8>) -> Vec<u8> {
+    match Report::decode(&report) {
+        Ok(Report::Ready(ready)) => {
+            Report::Ready(Ready { version: "0.0.1".to_owned(), ..ready }).encode()
+        }
+        _ => report,
+    }
+}
+
+#[test]
+fn so_is_one_of_another_version() {
+    let text: String = (0..2000).map(|at| format!("word{} ", at * 7 % 97)).collect();
+    let seen = [text.clone(), text.clone()];
+    let expected = run(&text, &seen, u64::MAX).unwrap();
+    let second = |node, report| if node == 1 { older(report) } else { report };
+    let mixed = run_changed(&text, Threads::seeing(&seen, second), u64::MAX).unwrap();
+    assert_eq!(mixed, expected);
+    let all = Threads::seeing(&seen, |_, report| older(report));
+    let error = run_changed(&text, all, u64::MAX).unwrap_err().to_string();
+    assert!(error.contains("no node is left"), "{error}");
+    assert!(error.contains("node 1 has version 0.0.1 of the program"), "{error}");
 }

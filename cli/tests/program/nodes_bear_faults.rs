@@ -1,5 +1,5 @@
-//! A node that is stopped, has a full disk, or comes late changes no byte of an answer; two drivers of one state are told
-//! apart.
+//! A node that is stopped, has a full disk, another clock or no input, or comes late changes no byte of an answer; two
+//! drivers of one state are told apart.
 
 use super::*;
 use crate::nodes_survive_kills::nodes_of;
@@ -20,7 +20,11 @@ impl UpNodes {
     fn start(folder: &Path, count: usize, limit: &str) -> UpNodes {
         let mut command = Command::new("sh");
         let program = env!("CARGO_BIN_EXE_tegula");
-        command.arg("-c").arg(format!("{limit} exec {program} nodes up --demo {count} -j {count}"));
+        // A command that the shell becomes, or is to do before it becomes the nodes.
+        let exec = if limit.starts_with("exec unshare") { "" } else { "exec" };
+        command
+            .arg("-c")
+            .arg(format!("{limit} {exec} {program} nodes up --demo {count} -j {count}"));
         command.env("XDG_RUNTIME_DIR", folder).stdin(Stdio::null()).stderr(Stdio::null());
         let (nodes, begun) = (UpNodes(command.spawn().unwrap()), Instant::now());
         let sockets = || {
@@ -95,6 +99,55 @@ fn nodes_that_are_up_share_the_work() {
     while listening() > 0 {
         assert!(begun.elapsed() < Duration::from_secs(20), "sockets are left behind");
         sleep(Duration::from_millis(5));
+    }
+}
+
+/// The input's folder is an open file descriptor, which only some nodes have.
+#[test]
+fn a_node_without_the_input_is_left_out() {
+    let (folder, sockets) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(folder.path(), "text/a", words(50_000));
+    let open = format!("exec 9<'{}/text';", folder.path().display());
+    let run = |more: &str| {
+        let program = env!("CARGO_BIN_EXE_tegula");
+        let command = format!("{open} exec {program} wordcount /proc/self/fd/9 --tile 64k {more}");
+        let mut command = {
+            let mut shell = Command::new("sh");
+            shell.arg("-c").arg(command);
+            shell
+        };
+        command.env("XDG_RUNTIME_DIR", sockets.path()).stdin(Stdio::null()).output().unwrap()
+    };
+    let alone = answer(run(""));
+    let _without = UpNodes::start(sockets.path(), 1, "");
+    let causes = ["no node is left", "/proc/self/fd/9", "no such file"];
+    check_fault(&run("--nodes up"), 1, &causes);
+    let _with = UpNodes::start(sockets.path(), 1, &open);
+    assert!(answer(run("--nodes up")) == alone);
+}
+
+/// The clocks that a namespace can have for itself are a day ahead; the clock of the day is asked by nobody.
+#[test]
+fn a_nodes_clock_does_not_matter() {
+    let (folder, sockets) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(folder.path(), "text", words(150_000));
+    let unshare = "exec unshare --user --map-current-user --time --monotonic 86400 --boottime 86400 \
+                   --fork --kill-child";
+    let try_out = Command::new("sh").arg("-c").arg(format!("{unshare} true")).output().unwrap();
+    if !try_out.status.success() {
+        eprintln!("no namespace of time can be made here");
+        return;
+    }
+    let run = |more: &[&str]| {
+        let mut command = tegula();
+        command.args(["wordcount", "text", "--tile", "64k"]).args(more).current_dir(folder.path());
+        command.env("XDG_RUNTIME_DIR", sockets.path()).output().unwrap()
+    };
+    let alone = answer(run(&[]));
+    let _here = UpNodes::start(sockets.path(), 1, "");
+    let _there = UpNodes::start(sockets.path(), 1, unshare);
+    for gather in ["64M", "1"] {
+        assert!(answer(run(&["--nodes", "up", "--gather", gather])) == alone);
     }
 }
 
