@@ -171,10 +171,8 @@ impl Drive<'_, '_> {
 
     fn tell(&mut self, orders: &[(NodeId, Order)]) {
         for (to, order) in orders {
-            if let (Some(drawn), Order::Map { lease, .. }) = (&mut self.drawn, order) {
-                drawn.given(*lease);
-            }
             if let Some(&node) = self.numbers.get(to) {
+                self.drawn.iter_mut().for_each(|drawn| drawn.told(node, order));
                 self.carrier.tell(node, &order.encode());
             }
         }
@@ -203,9 +201,7 @@ impl Drive<'_, '_> {
             }
             (Report::Asks, _) => self.asking.push(node),
             (report, Some(&id)) => {
-                if let (Some(drawn), Report::Mapped { lease }) = (&mut self.drawn, &report) {
-                    drawn.mapped(node, *lease);
-                }
+                self.drawn.iter_mut().for_each(|drawn| drawn.heard(node, &report));
                 let orders = self.manager.hear(id, report, self.began.elapsed())?;
                 self.tell(&orders);
             }

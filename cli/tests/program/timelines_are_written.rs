@@ -65,6 +65,38 @@ fn every_command_that_runs_jobs_draws_one() {
     }
 }
 
+/// Each node has a row, which also shows how pairs come together: on the driver, or by an exchange.
+#[test]
+fn nodes_are_drawn_from_the_first_lease_to_the_exchange() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "text", (0..40_000).map(|at| format!("word{at} ")).collect::<String>());
+    for (gather, last) in [("64M", "combine"), ("1", "reduce")] {
+        let mut command = tegula();
+        command.args(["wordcount", "text", "--tile", "64k", "--timeline", "run.json"]);
+        command.args(["--nodes", "local:2x1", "--gather", gather]).current_dir(folder.path());
+        answer(command.output().unwrap());
+        let trace = json(&folder.path().join("run.json"));
+        let events = trace["traceEvents"].as_array().unwrap();
+        let is_node = |event: &&Value| {
+            let name = event["args"]["name"].as_str().unwrap_or_default();
+            event["ph"] == "M" && name.starts_with("node-")
+        };
+        let rows: Vec<&Value> = events.iter().filter(is_node).map(|event| &event["tid"]).collect();
+        let mut drawn = 0;
+        for row in rows {
+            let spans = events.iter().filter(|event| event["ph"] == "X" && event["tid"] == *row);
+            let spans: Vec<&str> = spans.filter_map(|span| span["name"].as_str()).collect();
+            let maps = spans.iter().take_while(|span| **span == "map").count();
+            // A node that came late has nothing to hand over.
+            if maps > 0 {
+                assert_eq!(spans[maps..], ["compress", last], "{spans:?}");
+                drawn += 1;
+            }
+        }
+        assert!(drawn > 0, "no node is drawn");
+    }
+}
+
 #[test]
 fn a_job_that_fails_leaves_its_timeline_and_says_why_it_failed() {
     let folder = tempfile::tempdir().unwrap();
