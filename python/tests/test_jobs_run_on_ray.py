@@ -109,6 +109,18 @@ def test_a_lost_node_changes_no_answer(cluster, text: Path) -> None:
     assert dict(job.run(on=nodes)) == expected
 
 
+def test_a_node_without_the_input_is_sent_it(cluster, text: Path) -> None:
+    later = cluster.add_node(num_cpus=1, resources={"tegula_streamed": 1})
+    cluster.wait_for_nodes()
+    try:
+        nodes = tg.ray(memory="128M")
+        assert len(nodes.nodes) == 3
+        words = tg.text(text).words().count()
+        assert list(words.run(on=nodes)) == list(words.run())
+    finally:
+        cluster.remove_node(later)
+
+
 def test_a_node_that_comes_later_takes_part(
     cluster, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
