@@ -95,13 +95,17 @@ def children(pid: int) -> list[int]:
 
 
 def over_nodes(
-    tegula: Path, text: Path, quotas: tuple[float, ...], folder: Path
+    tegula: Path,
+    text: Path,
+    quotas: tuple[float, ...],
+    folder: Path,
+    command: str = "wordcount",
 ) -> Run:
-    """Count over nodes under quotas."""
+    """Run a command over nodes under quotas."""
     trace, stats = folder / "trace.json", folder / "stats.json"
     argv = [
         str(tegula),
-        "wordcount",
+        command,
         *[str(text)] * TIMES,
         "--nodes",
         f"local:{len(quotas)}x1",
@@ -145,7 +149,9 @@ def idle_of(trace: dict, nodes: int) -> float:
     spans = [
         event
         for event in events
-        if event.get("cat") == "work" and event["tid"] in lanes
+        if event.get("cat") == "work"
+        and event["name"] == "map"
+        and event["tid"] in lanes
     ]
     if not spans:
         return 0.0
@@ -199,19 +205,20 @@ def equal_parts(
     return wall
 
 
-def alone(tegula: Path, text: Path) -> float:
+def alone(tegula: Path, text: Path, command: str = "wordcount") -> float:
     """Return the processor time of one undisturbed worker."""
     before = cpu_of_children()
-    if subprocess.run(on_one_worker(tegula, text), check=False).returncode != 0:
+    run = subprocess.run(on_one_worker(tegula, text, command), check=False)
+    if run.returncode != 0:
         raise Failed("the run of one worker failed")
     return cpu_of_children() - before
 
 
-def on_one_worker(tegula: Path, text: Path) -> list[str]:
-    """Return the command that counts the words of a text, several times over."""
+def on_one_worker(tegula: Path, text: Path, command: str = "wordcount") -> list[str]:
+    """Return a command over a text, several times over."""
     texts = [str(text)] * TIMES
     rest = ["-j", "1", "-o", "/dev/null", "--progress", "off"]
-    return [str(tegula), "wordcount", *texts, *rest]
+    return [str(tegula), command, *texts, *rest]
 
 
 def cpu_of_children() -> float:
