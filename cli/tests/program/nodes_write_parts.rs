@@ -100,7 +100,7 @@ fn also_when_some_have_written_theirs() {
     // The parts in the hidden folder, by attempt and number.
     let parts = || {
         let found = hidden().and_then(|hidden| fs::read_dir(at.join(hidden)).ok());
-        let found = found.into_iter().flatten().filter_map(std::result::Result::ok);
+        let found = found.into_iter().flatten().filter_map(Result::ok);
         found.map(|part| part.file_name().into_string().unwrap()).collect::<Vec<String>>()
     };
     let was_written_again = (0..10).any(|attempt| {
