@@ -35,7 +35,7 @@ use tegula::{
 };
 use tegula_apps::Runs;
 #[cfg(feature = "nodes")]
-use tegula_nodes::{Machines, Parts, Shares, Task, WritePart};
+use tegula_nodes::{Machines, Parts, Shares, Task};
 
 /// Runs a command's jobs: `work` runs them and writes their answer. Then prints the reports. A state keeps
 /// `request`.
@@ -217,7 +217,7 @@ impl<'a> Run<'a> {
         #[cfg(feature = "nodes")]
         if let Some(folder) = &self.flags.parts {
             let write = |output: &Output<J>, path: &Path, cancel: &_| {
-                session::write_part(output, path, cancel, &format)
+                session::write_part(output, path, cancel, format)
             };
             return self.parts(job, input, answer, Parts { folder, write: &write });
         }

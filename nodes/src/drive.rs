@@ -192,7 +192,7 @@ impl Drive<'_, '_> {
             (Report::Ready(ready), _) => {
                 match self.manager.join(&self.carrier.name(node), &ready)? {
                     Joined::Yes(id) => {
-                        self.manager.had(id, self.before.remove(&node).unwrap_or_default());
+                        self.manager.had(id, &self.before.remove(&node).unwrap_or_default());
                         self.members.insert(node, id);
                         self.numbers.insert(id, node);
                     }

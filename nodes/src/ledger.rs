@@ -207,11 +207,11 @@ impl Ledger {
     }
 
     /// Notes that a node had tiles in the job before this one: it is leased those first, and others take them last.
-    pub fn had(&mut self, node: NodeId, tiles: TileSet) {
+    pub fn had(&mut self, node: NodeId, tiles: &TileSet) {
         let Some(of) = self.nodes.get_mut(node.at()).filter(|_| !tiles.is_empty()) else { return };
         let all = || iter::once(0..self.tiles.count()).collect();
-        self.new.get_or_insert_with(all).subtract(&tiles);
-        of.had.extend(&tiles);
+        self.new.get_or_insert_with(all).subtract(tiles);
+        of.had.extend(tiles);
     }
 
     /// Returns what a node does next.

@@ -245,7 +245,7 @@ impl<'h> Manager<'h> {
                 self.together.folded(node, number, bytes, counts);
             }
             Report::Answered { number, totals } => {
-                self.together.answered(node, number, (totals, 0))
+                self.together.answered(node, number, (totals, 0));
             }
             Report::Written { number, totals, bytes } => {
                 self.together.answered(node, number, (totals, bytes));
@@ -314,7 +314,7 @@ impl<'h> Manager<'h> {
     }
 
     /// Notes that a node had tiles in the job before this one.
-    pub fn had(&mut self, node: NodeId, tiles: TileSet) {
+    pub fn had(&mut self, node: NodeId, tiles: &TileSet) {
         self.ledger.had(node, tiles);
     }
 

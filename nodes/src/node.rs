@@ -220,16 +220,7 @@ impl<'h> Node<'h> {
             }
             Order::Give => self.give(tell)?,
             Order::Exchange { number, partitions, from } => {
-                let report = match self.gather(number, &partitions, &from)? {
-                    Ok(received) => {
-                        let answer = self.holding.answer_part(received)?;
-                        let totals = answer.totals();
-                        self.offer.answer(number, answer);
-                        Report::Answered { number, totals }
-                    }
-                    Err(cause) => Report::Unreached { number, cause },
-                };
-                tell(report)?;
+                tell(self.exchange(number, &partitions, &from)?)?;
             }
             Order::Write { number, partitions, from, path } => {
                 match self.gather(number, &partitions, &from)? {
@@ -280,6 +271,19 @@ impl<'h> Node<'h> {
         self.spool = None;
         self.offer.end();
         tell(Report::Given { counts: spool.counts().to_vec() })
+    }
+
+    /// Makes the answer of some partitions, and returns what the driver is told of it.
+    fn exchange(&self, number: u64, partitions: &Range<usize>, from: &[Address]) -> Result<Report> {
+        Ok(match self.gather(number, partitions, from)? {
+            Ok(received) => {
+                let answer = self.holding.answer_part(received)?;
+                let totals = answer.totals();
+                self.offer.answer(number, answer);
+                Report::Answered { number, totals }
+            }
+            Err(cause) => Report::Unreached { number, cause },
+        })
     }
 
     /// Returns the pairs of some partitions, of this node and of others. The inner error says why another one's did not

@@ -366,8 +366,8 @@ fn a_node_is_leased_what_it_had_in_the_job_before() {
     let mut ledger = Ledger::new(Tiles::new([1; 9], 0), Rules::default());
     let about = About { memory_bytes: 1 << 30, reads: true, sends: true };
     let nodes: Vec<NodeId> = (0..3).map(|_| ledger.join(about)).collect();
-    ledger.had(nodes[0], set_of(&[(2, 4), (8, 9)]));
-    ledger.had(nodes[1], set_of(&[(0, 2)]));
+    ledger.had(nodes[0], &set_of(&[(2, 4), (8, 9)]));
+    ledger.had(nodes[1], &set_of(&[(0, 2)]));
     let first = |node: usize, ledger: &mut Ledger| leased(ledger.next(nodes[node], Duration::ZERO));
     assert_eq!(first(0, &mut ledger), 2..3);
     assert_eq!(first(1, &mut ledger), 0..1);
