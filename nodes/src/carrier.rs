@@ -4,6 +4,7 @@
 use crate::fed::Fed;
 use crate::message::{Order, Report};
 use crate::node::{Dropped, Node, Obeyed, ToWrite};
+use crate::parts::Parts;
 use crate::peer::{Listening, reader};
 use crate::task::Task;
 use std::fmt;
@@ -14,7 +15,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tegula::holding::{Hold, ReduceTotals, Spool, listed};
-use tegula::{Aggregate, Cancel, Error, Input, Job, Options, Output, OutputError, Result};
+use tegula::{Aggregate, Cancel, Engine, Error, Input, Job, Options, Output, OutputError, Result};
 
 /// How often a node says that it is alive, and how long it may say nothing before it counts as lost.
 pub const BEAT: Duration = Duration::from_millis(500);
@@ -68,6 +69,54 @@ pub struct Seat {
     reads: bool,
     /// The input that others send.
     fed: Option<Arc<Fed>>,
+}
+
+/// A job that a node serves, whatever its types: what is compiled for each job is here.
+trait Serve {
+    /// Lets orders fill a holding of the input, and makes its answer; returns where that is to be written, if it is.
+    fn serve(
+        &mut self,
+        seat: &mut Seat,
+        input: Input,
+        options: &Options,
+        next: Option<Next>,
+    ) -> Result<Option<ToWrite>>;
+
+    /// Writes the answer to a file, and frees its memory.
+    fn write(&mut self, path: &Path, cancel: &Cancel) -> Result<ReduceTotals>;
+}
+
+struct Served<'a, J: Job> {
+    engine: &'a Engine,
+    job: &'a J,
+    parts: Option<Parts<'a, J>>,
+    output: Option<Output<J>>,
+}
+
+impl<J: Job> Serve for Served<'_, J> {
+    fn serve(
+        &mut self,
+        seat: &mut Seat,
+        input: Input,
+        options: &Options,
+        next: Option<Next>,
+    ) -> Result<Option<ToWrite>> {
+        let mut holding = self.engine.hold(self.job, input, options)?;
+        let to_write = seat.serve(&mut *holding, self.engine.workers(), next)?;
+        self.output = Some(holding.answer()?);
+        Ok(to_write)
+    }
+
+    fn write(&mut self, path: &Path, cancel: &Cancel) -> Result<ReduceTotals> {
+        let (Some(parts), Some(output)) = (&self.parts, self.output.take()) else {
+            return Err(Error::Cancelled);
+        };
+        (parts.write)(&output, path, cancel)?;
+        let stats = output.stats();
+        let pair_bytes = size_of::<<J::Combine as Aggregate>::Reduced>() as u64;
+        let key_bytes = stats.key_value_bytes - stats.keys * pair_bytes;
+        Ok(ReduceTotals { keys: stats.keys, key_bytes })
+    }
 }
 
 /// What goes on when a node has written a part of the answer.
@@ -154,53 +203,49 @@ impl Seat {
     /// # Errors
     /// [`Error::Cancelled`] when the driver needs this node no more, and those of the job's input.
     pub fn run<J: Job>(&mut self, task: Task<'_, J>) -> Result<Output<J>> {
-        let Task { engine, job, mut input, options, parts } = task;
+        let Task { engine, job, input, options, parts } = task;
+        let writes = parts.is_some();
+        let mut served = Served { engine, job, parts, output: None };
+        self.run_any((input, options), writes, &mut served)?;
+        served.output.ok_or(Error::Cancelled)
+    }
+
+    /// [`run`](Seat::run) without the types of the job.
+    fn run_any(
+        &mut self,
+        (mut input, options): (Input, &Options),
+        writes: bool,
+        served: &mut dyn Serve,
+    ) -> Result<()> {
         let mut options = self.begin(&input, options);
-        if parts.is_some() {
+        if writes {
             options.beside_bytes += input.list_bytes();
         }
         let mut next = None;
-        let served = loop {
+        let ended = loop {
             // A part may have to be made again, with another holding.
-            let input = match &parts {
-                Some(_) => input.clone(),
-                None => std::mem::take(&mut input),
-            };
-            let served = engine.hold(job, input, &options).and_then(|mut holding| {
-                let to_write = self.serve(&mut *holding, engine.workers(), next.take())?;
-                Ok((to_write, holding.answer()?))
-            });
-            match (served, &parts) {
-                (Ok((Some(to_write), output)), Some(parts)) => {
-                    let stats = output.stats();
-                    let pair_bytes = size_of::<<J::Combine as Aggregate>::Reduced>() as u64;
-                    let key_bytes = stats.key_value_bytes - stats.keys * pair_bytes;
-                    let totals = ReduceTotals { keys: stats.keys, key_bytes };
-                    let mut write = |path: &_, cancel: &_| (parts.write)(&output, path, cancel);
-                    let written = self.write(&to_write, totals, &mut write);
-                    drop(output);
-                    match written.and_then(|()| self.wait_beside(to_write)) {
-                        Ok(after) => next = Some(after),
-                        Err(error) => break Err(error),
-                    }
+            let input = if writes { input.clone() } else { std::mem::take(&mut input) };
+            let after = match served.serve(self, input, &options, next.take()) {
+                Ok(Some(to_write)) => {
+                    self.write(&to_write, served).and_then(|()| self.wait_beside(to_write))
                 }
-                (served, _) => break served.map(|(_, output)| output),
+                Ok(None) => break Ok(()),
+                Err(error) => Err(error),
+            };
+            match after {
+                Ok(after) => next = Some(after),
+                Err(error) => break Err(error),
             }
         };
-        self.say_why(served.as_ref().err());
-        served
+        self.say_why(ended.as_ref().err());
+        ended
     }
 
     /// Writes a part of the answer, and tells the driver.
-    fn write(
-        &self,
-        to_write: &ToWrite,
-        totals: ReduceTotals,
-        write: &mut dyn FnMut(&Path, &Cancel) -> Result<()>,
-    ) -> Result<()> {
+    fn write(&self, to_write: &ToWrite, served: &mut dyn Serve) -> Result<()> {
         let ToWrite { number, path, .. } = to_write;
         let cancel = lock(&self.dropped).until_end();
-        write(path, &cancel)?;
+        let totals = served.write(path, &cancel)?;
         let found = fs::metadata(path);
         let found = found.map_err(|cause| OutputError::Write { path: path.clone(), cause })?;
         (self.tell)(&Report::Written { number: *number, totals, bytes: found.len() }.encode())

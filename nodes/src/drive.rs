@@ -5,7 +5,7 @@ use crate::drawn::Drawn;
 use crate::ledger::NodeId;
 use crate::manager::{Exchanges, Joined, Manager};
 use crate::message::{Order, Report};
-use crate::parts::{PartsFolder, part_in};
+use crate::parts::PartsFolder;
 use crate::peer::Connection;
 use crate::rules::Rules;
 use crate::task::Task;
@@ -88,8 +88,7 @@ pub fn drive<J: Job>(
     let is_published = gather(nodes, &mut *holding, options, shares, folder.as_ref())?;
     let output = holding.answer()?;
     if let (Some(parts), Some(folder), false) = (parts, folder, is_published) {
-        (parts.write)(&output, &part_in(folder.hidden(), 0, 0), &options.cancel)?;
-        folder.publish(0, 1)?;
+        folder.write_all(&mut |path| (parts.write)(&output, path, &options.cancel))?;
     }
     Ok(output)
 }

@@ -60,6 +60,15 @@ impl PartsFolder {
         found.is_ok_and(|found| found.len() == bytes)
     }
 
+    /// Lets `write` write all of the answer to one part, and the folder appear with it.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`], and those of `write`.
+    pub(crate) fn write_all(&self, write: &mut dyn FnMut(&Path) -> Result<()>) -> Result<()> {
+        write(&part_in(&self.hidden, 0, 0))?;
+        Ok(self.publish(0, 1)?)
+    }
+
     /// Lets the folder appear with the parts of an attempt.
     ///
     /// # Errors
