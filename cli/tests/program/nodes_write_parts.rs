@@ -186,7 +186,9 @@ fn and_an_interrupt_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     write(at, "text", (0..400_000).map(|at| format!("w{at} ")).collect::<String>());
-    let command = ["wordcount", "text", "--order", "none", "--tile", "64k"];
+    // Of much input, so that the run is still at work when it is interrupted.
+    let command =
+        [&["wordcount"][..], &["text"; 50], &["--order", "none", "--tile", "64k"]].concat();
     let driver = started(at, &[&command[..], &["--nodes", "local:2x1", "--parts", "out"]].concat());
     while names(at).len() < 2 {
         sleep(Duration::from_millis(1));
