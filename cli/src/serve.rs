@@ -233,7 +233,7 @@ const OF_SERVER: &[&str] = &[
     "parts",
 ];
 /// Names of values that are input. Every other name is of a value that names no file; a test looks at all.
-const INPUTS: [&str; 7] = ["PATH", "FILE", "FOLDER", "DIR", "LIBRARY", "KERNEL", "A", "B"];
+const INPUTS: [&str; 8] = ["PATH", "FILE", "FOLDER", "DIR", "LIBRARY", "KERNEL", "A", "B"];
 
 /// Reads a command line without the program's name, as a server needs to know it.
 pub fn check(command: &[String]) -> std::result::Result<Checked, Refused> {
