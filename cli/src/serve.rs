@@ -232,6 +232,7 @@ const OF_SERVER: &[&str] = &[
     "as-node",
     "parts",
 ];
+
 /// Names of values that are input. Every other name is of a value that names no file; a test looks at all.
 const INPUTS: [&str; 8] = ["PATH", "FILE", "FOLDER", "DIR", "LIBRARY", "KERNEL", "A", "B"];
 

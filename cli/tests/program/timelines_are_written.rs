@@ -87,7 +87,7 @@ fn nodes_are_drawn_from_the_first_lease_to_the_exchange() {
             let spans = events.iter().filter(|event| event["ph"] == "X" && event["tid"] == *row);
             let spans: Vec<&str> = spans.filter_map(|span| span["name"].as_str()).collect();
             let maps = spans.iter().take_while(|span| **span == "map").count();
-            // A node that came late has nothing to hand over, and the end of one's last work may come when the run is over.
+            // A node that came late, or whose lease another one ended first, has nothing to hand over.
             if maps > 0 {
                 let whole = ["compress", last];
                 assert!(whole.starts_with(&spans[maps..]), "{spans:?}");
