@@ -24,6 +24,8 @@ pub(crate) struct Gatherer<'g, 'r> {
     gathering: &'g Gathering<'r>,
     emit: &'g mut dyn FnMut(&[u8], &[u8]),
     way: Way<'g, 'r>,
+    /// A key of the lists, while it is made.
+    key: Vec<u8>,
 }
 
 enum Way<'g, 'r> {
@@ -54,7 +56,7 @@ impl<'r> Gathering<'r> {
                 }
             }
         };
-        Gatherer { gathering: self, emit, way }
+        Gatherer { gathering: self, emit, way, key: Vec::new() }
     }
 
     /// Returns the pairs if they were sorted, when all tasks have ended.
@@ -67,16 +69,20 @@ impl<'r> Gathering<'r> {
 }
 
 impl Gatherer<'_, '_> {
-    pub(crate) fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+    /// Takes a pair, whose key `add_key` appends to what it is given.
+    #[inline]
+    pub(crate) fn put(&mut self, value: &[u8], add_key: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
         match &mut self.way {
+            Way::Sorted(putting) => putting.put_with(value, add_key),
             Way::Lists => {
-                (self.emit)(key, value);
+                self.key.clear();
+                add_key(&mut self.key);
+                (self.emit)(&self.key, value);
                 Ok(())
             }
-            Way::Sorted(putting) => putting.put(key, value),
             Way::Waiting(bytes, pairs, _) => {
                 let begin = bytes.len();
-                bytes.extend_from_slice(key);
+                add_key(bytes);
                 let middle = bytes.len();
                 bytes.extend_from_slice(value);
                 pairs.push((begin..middle, middle..bytes.len()));
@@ -114,6 +120,8 @@ impl Gatherer<'_, '_> {
         if is_sorted {
             self.way = Way::Sorted(putting);
         }
-        pairs.into_iter().try_for_each(|(key, value)| self.put(&bytes[key], &bytes[value]))
+        pairs.into_iter().try_for_each(|(key, value)| {
+            self.put(&bytes[value], |to| to.extend_from_slice(&bytes[key]))
+        })
     }
 }

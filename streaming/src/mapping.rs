@@ -207,29 +207,24 @@ impl Mapping<'_> {
         lines: &[u8],
         put: &mut Gatherer<'_, '_>,
     ) -> Result<Counters> {
-        let (settings, mut count, mut key_of_pair) = (self.settings, 0, Vec::new());
+        let (settings, mut count) = (self.settings, 0);
         let mut emit = |line: &[u8]| {
             count += 1;
             let (key, value) = settings.map_output.split(line);
-            self.put_pair(key, value, &mut key_of_pair, put)
+            self.put_pair(key, value, put)
         };
         let mut counters = self.run_mapper(task, &settings.mapper, lines, &mut emit)?;
         counters.count("Map output records", count);
         Ok(counters)
     }
 
-    fn put_pair(
-        &self,
-        key: &[u8],
-        value: &[u8],
-        of_pair: &mut Vec<u8>,
-        put: &mut Gatherer<'_, '_>,
-    ) -> Result<()> {
+    fn put_pair(&self, key: &[u8], value: &[u8], put: &mut Gatherer<'_, '_>) -> Result<()> {
         let part = self.settings.partition.part(key, self.settings.parts);
-        of_pair.clear();
-        of_pair.extend_from_slice(&u16::try_from(part).unwrap_or(COUNTERS).to_be_bytes());
-        self.settings.order.encode(key, of_pair);
-        put.put(of_pair, value)
+        let part = u16::try_from(part).unwrap_or(COUNTERS);
+        put.put(value, |form| {
+            form.extend_from_slice(&part.to_be_bytes());
+            self.settings.order.encode(key, form);
+        })
     }
 
     fn run_mapper(
@@ -292,11 +287,11 @@ impl Mapping<'_> {
         let text = stretch.sorted_text(settings);
         let records = stretch.pairs.len() as u64;
         let mut cutter = LineCutter::new(settings.line_bytes_most);
-        let (mut of_pair, mut count) = (Vec::new(), 0);
+        let mut count = 0;
         let mut emit = |line: &[u8]| {
             count += 1;
             let (key, value) = settings.reduce_output.split(line);
-            self.put_pair(key, value, &mut of_pair, put)
+            self.put_pair(key, value, put)
         };
         let process = match ready {
             Some(process) => process,

@@ -179,9 +179,10 @@ const BUFFER_BYTES: usize = 256 << 10;
 impl Part {
     /// Writes a record.
     pub(crate) fn write(&mut self, key: &[u8], separator: &[u8], value: &[u8]) -> Result<()> {
-        for piece in [key, separator, value, b"\n"] {
-            self.buffer.extend_from_slice(piece);
-        }
+        self.buffer.extend_from_slice(key);
+        self.buffer.extend_from_slice(separator);
+        self.buffer.extend_from_slice(value);
+        self.buffer.push(b'\n');
         if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
     }
 

@@ -37,19 +37,20 @@ impl Partition {
 
 /// Several bytes are hashed at once, so that one does not wait for the other: `step` is linear.
 fn hash_bytes(hash: i32, bytes: &[u8]) -> i32 {
-    let (eights, rest) = bytes.as_chunks::<8>();
+    let (pieces, rest) = bytes.as_chunks::<16>();
     let one = |hash: i32, &byte: &u8| step(hash, i32::from(byte.cast_signed()));
-    let of_four = |four: &[u8]| four.iter().fold(0, one);
-    let hash = eights.iter().fold(hash, |hash, eight| {
-        let (first, last) = eight.split_at(4);
-        let of_eight = of_four(first).wrapping_mul(POWER_4).wrapping_add(of_four(last));
-        hash.wrapping_mul(POWER_8).wrapping_add(of_eight)
+    let hash = pieces.iter().fold(hash, |hash, piece| {
+        let fours = piece.as_chunks::<4>().0.iter().zip(POWERS_4);
+        let of_four = |(four, power): (&[u8; 4], i32)| four.iter().fold(0, one).wrapping_mul(power);
+        fours.map(of_four).fold(hash.wrapping_mul(POWER_16), i32::wrapping_add)
     });
     rest.iter().fold(hash, one)
 }
 
-const POWER_4: i32 = 31_i32.wrapping_pow(4);
-const POWER_8: i32 = 31_i32.wrapping_pow(8);
+const POWER_16: i32 = 31_i32.wrapping_pow(16);
+/// By what the hash of 4 bytes counts in that of 16.
+const POWERS_4: [i32; 4] =
+    [31_i32.wrapping_pow(12), 31_i32.wrapping_pow(8), 31_i32.wrapping_pow(4), 1];
 
 fn step(hash: i32, unit: i32) -> i32 {
     hash.wrapping_mul(31).wrapping_add(unit)

@@ -191,9 +191,10 @@ impl Reduction<'_> {
             self.written += 1;
             return self.file.write(key, &settings.output_separator, value);
         };
-        for piece in [key, &settings.reduce_input_separator, value, b"\n"] {
-            run.input.extend_from_slice(piece);
-        }
+        run.input.extend_from_slice(key);
+        run.input.extend_from_slice(&settings.reduce_input_separator);
+        run.input.extend_from_slice(value);
+        run.input.push(b'\n');
         if run.input.len() < BUFFER_BYTES { Ok(()) } else { self.feed(settings) }
     }
 

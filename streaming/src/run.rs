@@ -17,8 +17,8 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tegula::{
-    DEFAULT_TILE_BYTES, Engine, Error, INCREMENTAL_TILE_BYTES, Input, Options, PairSort, Progress,
-    Result, SortedPairs, Stage, Stats,
+    DEFAULT_TILE_BYTES, Engine, Error, INCREMENTAL_TILE_BYTES, Input, MemoryError, Options,
+    PairSort, Progress, Result, SortedPairs, Stage, Stats,
 };
 
 /// How a job went.
@@ -152,20 +152,23 @@ impl Settings {
         PIPES_BYTES + combined
     }
 
-    /// Returns a sort for the job's pairs; `None` if they are wanted in lists: for a state, and under a limit on memory,
-    /// of which a sort would take a half that long lines may need.
+    /// Returns a sort for the job's pairs; `None` if they are wanted in lists: for a state, and where memory is too small
+    /// for both.
     fn sort<'e>(
         &self,
         host: &Host<'e>,
         input_bytes: u64,
         options: &Options,
     ) -> Result<Option<PairSort<'e>>> {
-        if self.is_map_only() || options.state.is_some() || host.memory_bytes.is_some() {
+        if self.is_map_only() || options.state.is_some() {
             return Ok(None);
         }
         let first = |part: usize| Box::from(u16::try_from(part).unwrap_or(COUNTERS).to_be_bytes());
         let sections = (0..self.parts).map(first).collect();
-        host.engine.pair_sort(sections, input_bytes, options).map(Some)
+        match host.engine.pair_sort(sections, input_bytes, options) {
+            Err(Error::Memory(MemoryError::TooSmall { .. })) => Ok(None),
+            sort => sort.map(Some),
+        }
     }
 
     /// Returns the engine's options for the job: a task is a split, and a split is a tile where memory allows.

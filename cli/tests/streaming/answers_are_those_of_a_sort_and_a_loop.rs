@@ -62,7 +62,7 @@ fn lines_are_sorted_and_divided() {
     assert!(place.is_clean());
 }
 
-/// Keys that are mostly distinct are sorted; those of a job with a state, or with a limit on memory, are listed.
+/// Keys that are mostly distinct are sorted, within a limit on memory, too; those of a job with a state are listed.
 #[test]
 fn distinct_keys_are_sorted_and_divided() {
     let number = |at: u32| at.wrapping_mul(0x9e37_79b1) % 70_000;

@@ -1,60 +1,107 @@
-//! Borders: ascending keys at which an order is divided into ranges, and the search for a key among them. All
-//! borders often begin alike, so the search compares the 8 bytes after their common beginning. Where these are
-//! equal, it compares whole keys.
+//! Borders: ascending keys at which an order is divided into ranges, and the search for a key among them.
+//!
+//! The search compares 8 bytes of keys, their heads, as one number. All borders often begin alike, so it takes the
+//! heads after their common beginning. Borders with equal heads are divided again by the heads that follow: the
+//! borders are a trie of heads, whose levels skip what all below them begin with. So a text whose lines begin with the
+//! same few words costs some numbers more, and whole keys are compared only where a key or a border ends.
 
 use super::{head, shared};
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// The most ranges; beyond, they grow.
 pub const RANGES_MOST: usize = 4096;
 
+/// Bytes of a head.
+const HEAD_BYTES: usize = 8;
+/// The most levels, so that the stack is bounded; below, whole keys are compared.
+const LEVELS_MOST: u32 = 64;
+
 /// Distinct keys, ascending.
 pub struct Borders {
     keys: Vec<Box<[u8]>>,
-    /// Bytes that all of these keys begin with.
+    root: Level,
+}
+
+/// Neighbouring borders that have the same bytes up to where the level begins.
+struct Level {
+    /// The number of its first border.
+    first: usize,
+    /// From where its level begins, the bytes that all of its borders have.
     shared: Box<[u8]>,
-    /// Of each key, the 8 bytes after the shared ones.
+    /// Where its heads begin.
+    depth: usize,
+    /// Of each border, the 8 bytes from `depth` on.
     heads: Vec<u64>,
+    /// Of the first border of each group that has the same head, the level in which it is divided; `None` for a group of
+    /// one border, and where one ends within the head.
+    below: Vec<Option<Box<Level>>>,
+}
+
+impl Level {
+    /// Returns the level of the borders in `group`, which are alike in their first `begin` bytes, below `above` others.
+    fn new(keys: &[Box<[u8]>], group: Range<usize>, begin: usize, above: u32) -> Level {
+        let first = group.start;
+        let keys_of_level = &keys[group];
+        let (shared_bytes, depth) = match (keys_of_level.first(), keys_of_level.last()) {
+            (Some(a), Some(b)) => {
+                let depth = begin + shared(&a[begin..], &b[begin..]);
+                (a[begin..depth].into(), depth)
+            }
+            _ => (Box::default(), begin),
+        };
+        let heads: Vec<u64> = keys_of_level.iter().map(|key| head(key, depth)).collect();
+        let mut below = Vec::with_capacity(heads.len());
+        for alike in heads.chunk_by(|a, b| a == b) {
+            let from = first + below.len();
+            let group = from..from + alike.len();
+            let begin = depth + HEAD_BYTES;
+            let is_divided = group.len() > 1
+                && above < LEVELS_MOST
+                && keys[group.clone()].iter().all(|key| key.len() >= begin);
+            let level = is_divided.then(|| Level::new(keys, group.clone(), begin, above + 1));
+            below.push(level.map(Box::new));
+            below.extend(group.skip(1).map(|_| None));
+        }
+        Level { first, shared: shared_bytes, depth, heads, below }
+    }
 }
 
 impl Borders {
     pub fn new(keys: Vec<Box<[u8]>>) -> Borders {
-        let alike = match (keys.first(), keys.last()) {
-            (Some(first), Some(last)) => shared(first, last),
-            _ => 0,
-        };
-        let heads = keys.iter().map(|key| head(key, alike)).collect();
-        let shared = keys.first().map_or(Box::default(), |first| first[..alike].into());
-        Borders { keys, shared, heads }
+        let root = Level::new(&keys, 0..keys.len(), 0, 0);
+        Borders { keys, root }
     }
 
     pub fn keys(&self) -> &[Box<[u8]>] {
         &self.keys
     }
 
-    pub fn heads(&self) -> &[u64] {
-        &self.heads
+    /// Returns the bytes that all borders begin with.
+    pub fn shared(&self) -> &[u8] {
+        &self.root.shared
     }
 
-    /// Returns whether the borders begin alike, so that heads are taken after their common beginning.
-    pub fn begin_alike(&self) -> bool {
-        !self.shared.is_empty()
+    /// Returns the head of each border after the bytes that all begin with.
+    pub fn heads(&self) -> &[u64] {
+        &self.root.heads
     }
 
     /// Finds a key; `own` returns its head after a number of bytes. Returns `Ok` with the number of the border
     /// that it equals, or `Err` with the number of borders before it.
     #[inline]
     pub fn find(&self, key: &[u8], own: impl FnOnce(usize) -> u64) -> Result<usize, usize> {
-        if !self.shared.is_empty() {
-            match key[..key.len().min(self.shared.len())].cmp(&self.shared) {
+        let Level { shared, depth, heads, .. } = &self.root;
+        if !shared.is_empty() {
+            match key[..key.len().min(shared.len())].cmp(shared) {
                 Ordering::Less => return Err(0),
                 Ordering::Greater => return Err(self.keys.len()),
                 Ordering::Equal => {}
             }
         }
-        let own = own(self.shared.len());
-        let at = self.heads.partition_point(|&head| head < own);
-        match self.heads.get(at) {
+        let own = own(*depth);
+        let at = heads.partition_point(|&head| head < own);
+        match heads.get(at) {
             Some(&head) if head == own => self.find_among_alike(at, key),
             _ => Err(at),
         }
@@ -77,10 +124,30 @@ impl Borders {
     /// As `find`, of a key with the head of border `at`, the first that has it.
     #[inline(never)]
     pub fn find_among_alike(&self, at: usize, key: &[u8]) -> Result<usize, usize> {
-        let Borders { keys, heads, .. } = self;
+        let (mut level, mut at) = (&self.root, at);
+        while let Some(below) = level.below[at].as_deref() {
+            let begin = level.depth + HEAD_BYTES;
+            // It ends within the head, and before all of these.
+            let Some(rest) = key.get(begin..) else { return Err(below.first) };
+            if !below.shared.is_empty() {
+                match rest[..rest.len().min(below.shared.len())].cmp(&below.shared) {
+                    Ordering::Less => return Err(below.first),
+                    Ordering::Greater => return Err(below.first + below.heads.len()),
+                    Ordering::Equal => {}
+                }
+            }
+            level = below;
+            let own = head(key, level.depth);
+            at = level.heads.partition_point(|&head| head < own);
+            if level.heads.get(at) != Some(&own) {
+                return Err(level.first + at);
+            }
+        }
+        let Level { first, heads, .. } = level;
         let alike = heads[at..].iter().take_while(|&&head| head == heads[at]).count();
-        let at = at + keys[at..at + alike].partition_point(|border| **border < *key);
-        match keys.get(at) {
+        let at = first + at;
+        let at = at + self.keys[at..at + alike].partition_point(|border| **border < *key);
+        match self.keys.get(at) {
             Some(border) if **border == *key => Ok(at),
             _ => Err(at),
         }

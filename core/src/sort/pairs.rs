@@ -9,7 +9,7 @@
 
 use super::partition::Scatter;
 use super::ranges::{RangePass, Target, Worker};
-use super::records::{Form, pair};
+use super::records::{Form, PAIR_HEADER_BYTES, pair};
 use super::sizes::{Known, Sizes};
 use super::source::KeySample;
 use super::splitters::Splitters;
@@ -283,15 +283,29 @@ impl Putting<'_, '_> {
     /// Those of memory and storage; [`Error::Record`] for a key or a value of 4 GiB or more.
     #[inline]
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.put_with(value, |buffer| buffer.extend_from_slice(key))
+    }
+
+    /// Takes a pair whose key `add_key` appends to what it is given, so that a key that is made of pieces is not
+    /// gathered elsewhere first.
+    ///
+    /// # Errors
+    /// As [`put`](Putting::put).
+    #[inline]
+    pub fn put_with(&mut self, value: &[u8], add_key: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+        let begin = self.buffer.len();
+        self.buffer.extend_from_slice(&[0; PAIR_HEADER_BYTES]);
+        add_key(&mut self.buffer);
+        let key_bytes = self.buffer.len() - begin - PAIR_HEADER_BYTES;
         let (Ok(key_bytes), Ok(value_bytes)) =
-            (u32::try_from(key.len()), u32::try_from(value.len()))
+            (u32::try_from(key_bytes), u32::try_from(value.len()))
         else {
+            self.buffer.truncate(begin);
             let cause = "a key or a value of a pair has less than 4 GiB";
             return Err(Error::Record { place: Place::stage(STAGE), cause: cause.into() });
         };
-        self.buffer.extend_from_slice(&key_bytes.to_le_bytes());
-        self.buffer.extend_from_slice(&value_bytes.to_le_bytes());
-        self.buffer.extend_from_slice(key);
+        let header = u64::from(value_bytes) << 32 | u64::from(key_bytes);
+        self.buffer[begin..begin + PAIR_HEADER_BYTES].copy_from_slice(&header.to_le_bytes());
         self.buffer.extend_from_slice(value);
         self.count += 1;
         if self.buffer.len() < self.full { Ok(()) } else { self.make_room() }

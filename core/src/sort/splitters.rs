@@ -129,12 +129,9 @@ impl SplitView<'_> {
     pub(super) fn ranges_of<'k>(&self, key: impl Fn(usize) -> &'k [u8]) -> [u32; LANES] {
         let Splitters { keys: borders, tree, levels, before, .. } = self.splitters;
         let mut ranges = [0; LANES];
-        if borders.begin_alike() {
-            (0..LANES).for_each(|lane| ranges[lane] = self.range_of(key(lane)));
-            return ranges;
-        }
+        let shared = borders.shared();
         let mut keys = [0; LANES];
-        (0..LANES).for_each(|lane| keys[lane] = head(key(lane), 0));
+        (0..LANES).for_each(|lane| keys[lane] = head(key(lane), shared.len()));
         let mut nodes = [1_usize; LANES];
         for _ in 0..*levels {
             for lane in 0..LANES {
@@ -145,6 +142,7 @@ impl SplitView<'_> {
         for lane in 0..LANES {
             let at = nodes[lane] - (1 << levels);
             ranges[lane] = match borders.heads().get(at) {
+                _ if !key(lane).starts_with(shared) => self.range_of(key(lane)),
                 Some(head) if *head == keys[lane] => {
                     self.range(borders.find_among_alike(at, key(lane)))
                 }
