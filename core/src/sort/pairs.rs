@@ -31,10 +31,10 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, ThreadId};
 
 const STAGE: &str = "the sort of pairs";
-/// The part of the usable memory that a sort takes; the rest is for the tasks.
-const MEMORY_PART: u64 = 2;
+/// Of four parts of the usable memory, those that a sort takes; the rest is for the tasks.
+const MEMORY_QUARTERS: u64 = 3;
 /// The part of a sort's memory for pairs that wait, whose buffers may be twice as large as what is in them.
-const EARLY_PART: u64 = 8;
+const EARLY_PART: u64 = 16;
 /// More would not make a better sample.
 const EARLY_BYTES_MOST: u64 = 64 << 20;
 /// How often a task with pairs that wait looks whether they still must.
@@ -107,11 +107,12 @@ impl<'e> PairSort<'e> {
         input_bytes: u64,
         options: &Options,
     ) -> Result<PairSort<'e>> {
-        let memory_bytes = usable_bytes(core.blocks()) / MEMORY_PART;
+        let memory_bytes = usable_bytes(core.blocks()) / 4 * MEMORY_QUARTERS;
         let waiting = 2 * (memory_bytes / EARLY_PART).min(EARLY_BYTES_MOST);
         let least = Resources::least_bytes(core);
         if memory_bytes - waiting < least {
-            return Err(core.too_small(least * MEMORY_PART * EARLY_PART / (EARLY_PART - 2)).into());
+            let least = least * EARLY_PART / (EARLY_PART - 2) * 4 / MEMORY_QUARTERS;
+            return Err(core.too_small(least).into());
         }
         let blocks = BlockPool::new(Budget::new(Some(memory_bytes - waiting)));
         Ok(PairSort {

@@ -14,6 +14,9 @@ const WORK_BYTES_MOST: u64 = 64 << 20;
 const CHUNK_BYTES_KEPT: u64 = 16 << 10;
 const CHUNK_BYTES_MOST: u64 = 64 << 10;
 const CHUNK_BYTES_LEAST: u64 = 4 << 10;
+/// Chunks that go to disk are smaller where the ranges would be larger than wanted by more than this: beyond, sorting
+/// one misses the caches more than large chunks save.
+const RANGES_LARGER_MOST: u64 = 8;
 /// Where little memory is left, a small chunk is better than none.
 const CHUNK_BYTES_LEAST_AGAIN: u64 = 1 << 10;
 const SPLIT_BYTES_LEAST: u64 = 16 << 10;
@@ -86,7 +89,8 @@ impl Sizes {
         let chunk = if kept <= without_reads(CHUNK_BYTES_KEPT) * workers {
             CHUNK_BYTES_KEPT
         } else {
-            let most = (pile / 128).min(free / (8 * workers * rows));
+            let for_ranges = (pile * RANGES_LARGER_MOST / (2 * wanted)).max(CHUNK_BYTES_KEPT);
+            let most = (pile / 128).min(free / (8 * workers * rows)).min(for_ranges);
             previous_power_of_two(most).clamp(CHUNK_BYTES_LEAST, CHUNK_BYTES_MOST)
         };
         let pile = without_reads(chunk);
