@@ -145,3 +145,44 @@ def test_a_node_that_comes_later_takes_part(
         assert dict(running.result()) == expected
     assert later.node_id in hosts
     assert len(set(hosts)) == len(hosts) == len(nodes.nodes)
+
+
+HEADLESS = """
+import os, sys, threading, time
+from pathlib import Path
+import ray, tegula as tg
+from ray.cluster_utils import Cluster
+
+text, began = map(Path, sys.argv[1:])
+cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+for _ in range(2):
+    cluster.add_node(num_cpus=1)
+cluster.wait_for_nodes()
+ray.init(address=cluster.address, log_to_driver=False)
+
+def slowly(line):
+    began.touch()
+    time.sleep(0.001)
+    yield line.split("\\t")[0], 1
+
+def kill():
+    while not began.exists():
+        time.sleep(0.01)
+    cluster.head_node.kill_gcs_server(check_alive=False)
+
+nodes = tg.ray()
+assert len(nodes.nodes) == 2
+threading.Thread(target=kill).start()
+print(sorted(tg.text(text).map(slowly).count().run(on=nodes)), flush=True)
+os._exit(0)
+"""
+
+
+def test_a_head_that_is_killed_changes_no_answer(tmp_path: Path) -> None:
+    """Ray ends a program a minute after that; until then, nodes go on."""
+    text = tmp_path / "text"
+    text.write_text("".join(f"word{at * 7 % 97}\t{at}\n" for at in range(6000)))
+    expected = sorted(tg.text(text).field(1).count().run())
+    script = [sys.executable, "-c", HEADLESS, str(text), str(tmp_path / "began")]
+    run = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert run.stdout == f"{expected}\n", run.stderr[-2000:]

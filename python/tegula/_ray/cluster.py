@@ -6,7 +6,8 @@ import importlib
 import threading
 import time
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from tegula import _tegula
@@ -67,29 +68,24 @@ class Cluster:
     ) -> Iterator[threading.Thread]:
         """Start an actor on each node, and carry messages between them and `wires` until those are over.
 
-        kind: the actor's class, which is made with these arguments, and the node's workers, memory, scratch folder,
-        address, and whether it reads the input.
+        kind: its class, made with these arguments, and the node's workers, memory, scratch, address, and "it reads".
         """
         actors: list[Any] = []
         known: set[str] = set()
 
-        def join() -> None:
+        def join(alive: list[dict[str, Any]]) -> None:
             """Start an actor on each node that came since."""
-            for node in self._alive():
+            for node in alive:
                 if node["NodeID"] not in known:
                     known.add(node["NodeID"])
                     actors.append(self._actor(node, kind, arguments))
                     wires.join(_name(node))
 
-        join()
+        join(self._alive())
         if not actors:
             raise Error("ray: the cluster has no node that is alive")
-        thread = threading.Thread(
-            target=self._carry,
-            args=(wires, actors, join),
-            name="tegula ray",
-            daemon=True,
-        )
+        carried = (wires, actors, join)
+        thread = threading.Thread(target=self._carry, args=carried, daemon=True)
         thread.start()
         try:
             yield thread
@@ -99,7 +95,9 @@ class Cluster:
                 self._ray.kill(actor)
 
     def _alive(self) -> list[dict[str, Any]]:
-        return [node for node in self._ray.nodes() if node["Alive"]]
+        # A head often has no processors to give.
+        nodes = self._ray.nodes()
+        return [one for one in nodes if one["Alive"] and one["Resources"].get("CPU")]
 
     def _actor(
         self, node: dict[str, Any], kind: type, arguments: tuple[Any, ...]
@@ -110,7 +108,7 @@ class Cluster:
         # Its orders and its reports do not wait for each other.
         self._ray.method(concurrency_group="orders")(kind.put)  # type: ignore[attr-defined]
         self._ray.method(concurrency_group="reports")(kind.reports)  # type: ignore[attr-defined]
-        cpus = int(node["Resources"].get("CPU", 1))
+        cpus = int(node["Resources"]["CPU"])
         workers, memory, scratch = self._shape
         there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
         remote = self._ray.remote(
@@ -119,22 +117,30 @@ class Cluster:
             max_task_retries=0,
             concurrency_groups={"orders": 1, "reports": 1},
         )(kind)
-        actor = remote.options(scheduling_strategy=there)
         host = node["NodeManagerAddress"]
         reads = _STREAMED not in node["Resources"]
-        shape = (workers or max(cpus, 1), memory, scratch, host, reads)
-        return actor.remote(*arguments, *shape)
+        shape = (workers or cpus, memory, scratch, host, reads)
+        return remote.options(scheduling_strategy=there).remote(*arguments, *shape)
 
-    def _carry(self, wires: Any, actors: list[Any], join: Callable[[], None]) -> None:
-        """Carry messages until the run is over."""
-        waiting = {actor.reports.remote(): at for at, actor in enumerate(actors)}
-        looked = time.monotonic()
+    def _look(self, wires: Any, found: SimpleQueue[list[dict[str, Any]]]) -> None:
+        """Look for nodes that came since. Without its head a cluster answers late or not, and its nodes go on."""
         while not wires.is_over():
-            if time.monotonic() - looked > _JOIN:
-                before, looked = len(actors), time.monotonic()
-                join()
-                for at, actor in enumerate(actors[before:], before):
-                    waiting[actor.reports.remote()] = at
+            with suppress(Exception):
+                found.put(self._alive())
+            time.sleep(_JOIN)
+
+    def _carry(self, wires: Any, actors: list[Any], join: Callable[..., None]) -> None:
+        """Carry messages until the run is over."""
+        waiting: dict[Any, int] = {}
+        found: SimpleQueue[list[dict[str, Any]]] = SimpleQueue()
+        threading.Thread(target=self._look, args=(wires, found), daemon=True).start()
+        heard = 0
+        while not wires.is_over():
+            if not found.empty():
+                join(found.get())
+            for at, actor in enumerate(actors[heard:], heard):
+                waiting[actor.reports.remote()] = at
+            heard = len(actors)
             told: dict[int, list[bytes]] = defaultdict(list)
             for at, order in wires.orders(_LOOK):
                 if order is None:
@@ -143,12 +149,9 @@ class Cluster:
                     told[at].append(order)
             for at, orders in told.items():
                 actors[at].put.remote(orders)
-            if not waiting:
-                continue
-            ready, _ = self._ray.wait(
-                list(waiting), num_returns=len(waiting), timeout=_LOOK
-            )
-            for reference in ready:
+            asked = list(waiting)
+            limits = {"num_returns": len(asked), "timeout": _LOOK}
+            for reference in self._ray.wait(asked, **limits)[0] if asked else []:
                 at = waiting.pop(reference)
                 cause = self._hear(wires, at, reference)
                 if cause is None:

@@ -11,6 +11,7 @@ import queue
 import struct
 import sys
 import threading
+from contextlib import suppress
 from typing import BinaryIO
 
 from tegula._frames import frame, frames
@@ -18,8 +19,7 @@ from tegula._ray.actor import Program
 from tegula._ray.cluster import Cluster
 from tegula.errors import Error
 
-_JOINS, _TELLS, _LEAVES = 0, 1, 2
-_ORDER = 0
+_JOINS, _TELLS, _LEAVES, _ORDER = 0, 1, 2, 0
 
 
 class Pipes:
@@ -50,12 +50,11 @@ class Pipes:
         self._nodes += 1
 
     def orders(self, seconds: float) -> list[tuple[int, bytes | None]]:
-        try:
-            told = [self._orders.get(timeout=seconds)]
-        except queue.Empty:
-            return []
-        while not self._orders.empty():
-            told.append(self._orders.get())
+        told = []
+        with suppress(queue.Empty):
+            told.append(self._orders.get(timeout=seconds))
+            while True:
+                told.append(self._orders.get_nowait())
         return told
 
     def told(self, node: int, reports: list[bytes]) -> None:
@@ -77,8 +76,7 @@ def main() -> int:
         with cluster.carrying(wires, Program, words, os.getcwd()) as carrying:
             carrying.join()
     except Error as error:
-        print(error, file=sys.stderr)
-        return 1
+        sys.exit(str(error))
     return 0
 
 
