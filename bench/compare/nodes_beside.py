@@ -7,6 +7,8 @@
 - The exchange: distinct words over four nodes, beside Ray Data's `groupby("word").count()`, by the
   processor time of all processes (`--ray` names an interpreter that has Ray and pandas).
 - A node that a control group holds to 256 MiB, page cache included, and that is sent the input.
+- A node that is sent the input over a link of a given rate, which is the loopback of a network namespace: the part of the
+  rate that is used while the job runs, and the driver's own processor time, which must not grow with what is sent.
 
 What this cannot show is said in `nodes.py`.
 
@@ -14,6 +16,7 @@ What this cannot show is said in `nodes.py`.
 """
 
 import argparse
+import json
 import os
 import subprocess
 import tempfile
@@ -34,6 +37,9 @@ EIGHT = QUOTAS[8]
 UNITS_MIB = (16, 64)
 SMALL_MIB = 256
 READY = 8
+LINKS_MBIT = (100, 400, 1600)
+# A packet of the loopback has 64 KiB.
+LINK_BURST = "256kb"
 # Ray Data takes minutes for more.
 WORDS_MIB = 20
 RAY = """
@@ -95,6 +101,41 @@ class UsageGroup:
     def memory_peak(self) -> int:
         name = "memory.peak" if self._is_unified else "memory.max_usage_in_bytes"
         return int((self._folders[-1] / name).read_text())
+
+
+class Link:
+    """A network namespace whose loopback carries bytes at a rate."""
+
+    def __init__(self, mbit: int) -> None:
+        self._name = f"tegula-{os.getpid()}-{mbit}"
+        self._mbit = mbit
+
+    def __enter__(self) -> "Link":
+        shape = ["tbf", "rate", f"{self._mbit}mbit", "burst", LINK_BURST]
+        try:
+            self._do("ip", "netns", "add", self._name)
+            self._do("ip", "-n", self._name, "link", "set", "lo", "up")
+            shape = ["root", *shape, "latency", "50ms"]
+            self._do("tc", "-n", self._name, "qdisc", "add", "dev", "lo", *shape)
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.__exit__()
+            raise Failed(f"a namespace needs root, ip and tc: {error}") from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        subprocess.run(["ip", "netns", "del", self._name], check=False)
+
+    def inside(self, argv: list[str]) -> list[str]:
+        """Return a command as one that runs in the namespace."""
+        return ["ip", "netns", "exec", self._name, *argv]
+
+    def carried(self) -> int:
+        """Return the bytes that the link has carried."""
+        shown = self._do("ip", "-n", self._name, "-s", "-j", "link", "show", "lo")
+        return json.loads(shown)[0]["stats64"]["rx"]["bytes"]
+
+    def _do(self, *argv: str) -> bytes:
+        return subprocess.run(argv, check=True, stdout=subprocess.PIPE).stdout
 
 
 def by_units(tegula: Path, text: Path, unit_bytes: int, folder: Path) -> float:
@@ -265,15 +306,55 @@ def small(options: argparse.Namespace, folder: Path, raw: list[dict]) -> None:
     print(f"a node of {SMALL_MIB} MiB by a control group: {part:.0f} % at most")
 
 
+def link(options: argparse.Namespace, folder: Path, raw: list[dict]) -> None:
+    """A node that is sent the input over a link."""
+    text = options.corpus / nodes.TEXT
+    warm(text)
+    stats = folder / "stats.json"
+    argv = [str(options.tegula), "wordcount", *[str(text)] * TIMES, "-j", "1"]
+    argv += ["--nodes", f"local:1x1,1x1:{SMALL_MIB}M:streamed", "-o", "/dev/null"]
+    argv += ["--progress", "off", "--stats-json", str(stats)]
+    rows = []
+    for mbit in LINKS_MBIT:
+        walls, carried, driver = [], [], []
+        for _ in range(options.runs):
+            with Link(mbit) as way:
+                began = time.monotonic()
+                subprocess.run(way.inside(argv), check=True)
+                walls.append(time.monotonic() - began)
+                carried.append(way.carried())
+            stages = json.loads(stats.read_text())["stages"]
+            driver.append(sum(stage["cpu_s"] for stage in stages))
+        used = [
+            8e-6 * of / wall / mbit for of, wall in zip(carried, walls, strict=True)
+        ]
+        raw.append(
+            {
+                "link_mbit": mbit,
+                "wall_s": walls,
+                "carried_bytes": carried,
+                "driver_cpu_s": driver,
+            }
+        )
+        figures = [f"{median(carried) / 1e6:.0f}", f"{median(walls):.1f}"]
+        rows.append(
+            [str(mbit), *figures, f"{median(used):.2f}", f"{median(driver):.3f}"]
+        )
+    head = ["link Mbit/s", "MB sent", "wall s", "of the rate", "driver's CPU s"]
+    print(table(head, rows))
+
+
 def main() -> int:
     parser = arguments("Compare jobs over nodes.", "nodes-beside.json")
     parser.add_argument("--ray", type=Path, help="an interpreter that has Ray")
-    parser.add_argument("--only", nargs="*", help="unequal, ready, exchange, small")
+    parser.add_argument(
+        "--only", nargs="*", help="unequal, ready, exchange, small, link"
+    )
     options: argparse.Namespace = parser.parse_args()
     ours.existing(options.tegula)
     raw: list[dict] = []
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-        for measure in (ready, exchange, small, unequal):
+        for measure in (ready, exchange, small, link, unequal):
             if options.only is None or measure.__name__ in options.only:
                 measure(options, Path(folder), raw)
     version = first_line([str(options.tegula), "--version"])
