@@ -17,7 +17,8 @@ CHROMIUM = (
     or "/usr/bin/chromium"
 )
 
-expect.set_options(timeout=5000)
+# A browser beside other work, such as the tests of another part, may take its time.
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="session")
