@@ -83,7 +83,7 @@ class Cluster:
 
         join(self._alive())
         if not actors:
-            raise Error("ray: the cluster has no node that is alive")
+            raise Error("ray: the cluster has no node with a processor")
         carried = (wires, actors, join)
         thread = threading.Thread(target=self._carry, args=carried, daemon=True)
         thread.start()
