@@ -4,8 +4,9 @@
 A node with a quota of 0.1 of a core is a machine ten times slower. Beside it stands the paper's Basic: the text in equal
 parts, one for each node, mapped by separate processes under the same quotas, of which the slowest decides. Reported are the
 part of the sum of all speeds that was used, where the ideal is the processor time of one undisturbed worker divided by
-the sum of quotas; how long nodes had nothing to do before the last ended; and the driver's own processor time. The text is
-read several times over, so that a job takes tens of seconds.
+the sum of quotas; how long nodes had nothing to do before the last ended; the part of the quotas that the machine gave;
+the processor time beside that of one worker; and the driver's own. Jobs over nodes take half a minute, because they read the
+text many times over; the others' times are in proportion to fewer.
 
 What this cannot show: the nodes share memory bandwidth, the page cache and one kernel's clock, and there is no network. A
 busy machine gives less than the quotas; the processor time that the groups were given says how much.
@@ -37,6 +38,7 @@ QUOTAS = {
 }
 PERIOD_US = 20_000
 TIMES = 8
+TIMES_OVER_NODES = 40
 # The memory of a node that is sent the input.
 SMALL_MIB = 64
 
@@ -100,13 +102,14 @@ def over_nodes(
     quotas: tuple[float, ...],
     folder: Path,
     command: str = "wordcount",
+    times: int = TIMES,
 ) -> Run:
     """Run a command over nodes under quotas."""
     trace, stats = folder / "trace.json", folder / "stats.json"
     argv = [
         str(tegula),
         command,
-        *[str(text)] * TIMES,
+        *[str(text)] * times,
         "--nodes",
         f"local:{len(quotas)}x1",
         "-j",
@@ -180,14 +183,7 @@ def equal_parts(
     tegula: Path, text: Path, quotas: tuple[float, ...], folder: Path
 ) -> float:
     """Return how long separate processes need for equal parts of the text."""
-    size, parts = text.stat().st_size, []
-    with text.open("rb") as whole:
-        for at in range(len(quotas)):
-            part = folder / f"part-{at}"
-            part.write_bytes(
-                whole.read(size * (at + 1) // len(quotas) - size * at // len(quotas))
-            )
-            parts.append(part)
+    parts = parts_of(text, len(quotas), folder)
     groups = [Group(str(at), quota) for at, quota in enumerate(quotas)]
     with groups_of(groups):
         began = time.monotonic()
@@ -205,6 +201,17 @@ def equal_parts(
     return wall
 
 
+def parts_of(text: Path, count: int, folder: Path) -> list[Path]:
+    """Write equal parts of a text to the folder."""
+    size, parts = text.stat().st_size, []
+    with text.open("rb") as whole:
+        for at in range(count):
+            part = folder / f"part-{at}"
+            part.write_bytes(whole.read(size * (at + 1) // count - size * at // count))
+            parts.append(part)
+    return parts
+
+
 def alone(tegula: Path, text: Path, command: str = "wordcount") -> float:
     """Return the processor time of one undisturbed worker."""
     before = cpu_of_children()
@@ -214,9 +221,11 @@ def alone(tegula: Path, text: Path, command: str = "wordcount") -> float:
     return cpu_of_children() - before
 
 
-def on_one_worker(tegula: Path, text: Path, command: str = "wordcount") -> list[str]:
+def on_one_worker(
+    tegula: Path, text: Path, command: str = "wordcount", times: int = TIMES
+) -> list[str]:
     """Return a command over a text, several times over."""
-    texts = [str(text)] * TIMES
+    texts = [str(text)] * times
     rest = ["-j", "1", "-o", "/dev/null", "--progress", "off"]
     return [str(tegula), command, *texts, *rest]
 
@@ -235,7 +244,8 @@ def with_a_loss(
     groups = [Group(f"loss-{at}", quota) for at, quota in enumerate(quotas)]
     with groups_of(groups):
         began = time.monotonic()
-        driver = subprocess.Popen([*on_one_worker(tegula, text), *nodes])
+        command = on_one_worker(tegula, text, times=TIMES_OVER_NODES)
+        driver = subprocess.Popen([*command, *nodes])
         pids = begun(driver, len(quotas))
         for group, pid in zip(groups, pids, strict=False):
             group.add(pid)
@@ -308,15 +318,19 @@ def main() -> int:
     if not text.is_file():
         raise Failed(f"{text} is missing; see make corpus")
     rows, raw = [], []
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        folder = Path(name)
         warm(text)
         for count in options.nodes:
             quotas = QUOTAS[count]
             cpu, runs, basic = [], [], []
             for _ in range(options.runs):
-                cpu.append(alone(options.tegula, text))
-                runs.append(over_nodes(options.tegula, text, quotas, Path(folder)))
-                basic.append(equal_parts(options.tegula, text, quotas, Path(folder)))
+                cpu.append(alone(options.tegula, text) * TIMES_OVER_NODES / TIMES)
+                times = TIMES_OVER_NODES
+                run = over_nodes(options.tegula, text, quotas, folder, times=times)
+                runs.append(run)
+                wall = equal_parts(options.tegula, text, quotas, folder)
+                basic.append(wall * TIMES_OVER_NODES / TIMES)
             ideal = min(cpu) / sum(quotas)
             used = [ideal / run.wall_s for run in runs]
             by_parts = [ideal / wall for wall in basic]
@@ -326,6 +340,8 @@ def main() -> int:
                     f"{sum(quotas):.2f}",
                     f"{median(used):.2f} ({min(used):.2f}-{max(used):.2f})",
                     f"{100 * median(run.idle_part for run in runs):.1f} %",
+                    f"{median(run.cpu_s / run.wall_s for run in runs) / sum(quotas):.2f}",
+                    f"{median(run.cpu_s for run in runs) / min(cpu):.2f}",
                     f"{median(run.driver_cpu_s / run.wall_s for run in runs):.4f}",
                     f"{median(by_parts):.2f}",
                 ]
@@ -344,6 +360,8 @@ def main() -> int:
         "sum of quotas",
         "of all speeds",
         "idle",
+        "quotas given",
+        "CPU of one worker's",
         "driver, cores",
         "equal parts",
     ]

@@ -216,10 +216,11 @@ impl<'a> Run<'a> {
         };
         #[cfg(feature = "nodes")]
         if let Some(folder) = &self.flags.parts {
-            let write = |output: &Output<J>, path: &Path, cancel: &_| {
-                session::write_part(output, path, cancel, format)
+            let write = |output: Output<J>, path: &Path, cancel: &_| {
+                session::write_part(&output, path, cancel, format).map(|()| output)
             };
-            return self.parts(job, input, answer, Parts { folder, write: &write });
+            let parts = Parts { folder, ending: "", write: &write };
+            return self.parts(job, input, answer, parts);
         }
         let watched = self.watched_answer(answer);
         let answer_shown = watched.as_ref().unwrap_or(answer);

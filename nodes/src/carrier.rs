@@ -111,7 +111,7 @@ impl<J: Job> Serve for Served<'_, J> {
         let (Some(parts), Some(output)) = (&self.parts, self.output.take()) else {
             return Err(Error::Cancelled);
         };
-        (parts.write)(&output, path, cancel)?;
+        let output = (parts.write)(output, path, cancel)?;
         let stats = output.stats();
         let pair_bytes = size_of::<<J::Combine as Aggregate>::Reduced>() as u64;
         let key_bytes = stats.key_value_bytes - stats.keys * pair_bytes;

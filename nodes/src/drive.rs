@@ -5,7 +5,7 @@ use crate::drawn::Drawn;
 use crate::ledger::NodeId;
 use crate::manager::{Exchanges, Joined, Manager};
 use crate::message::{Order, Report};
-use crate::parts::PartsFolder;
+use crate::parts::{Parts, PartsFolder};
 use crate::peer::Connection;
 use crate::rules::Rules;
 use crate::task::Task;
@@ -83,14 +83,17 @@ pub fn drive<J: Job>(
 ) -> Result<Output<J>> {
     let Task { engine, job, input, options, parts } = task;
     let mut holding = engine.hold(job, input, options)?;
-    let folder = parts.as_ref().map(|parts| PartsFolder::create(parts.folder)).transpose()?;
+    let create = |parts: &Parts<'_, J>| PartsFolder::create(parts.folder, parts.ending);
+    let folder = parts.as_ref().map(create).transpose()?;
     let nodes = (carrier, had, rules);
     let is_published = gather(nodes, &mut *holding, options, shares, folder.as_ref())?;
     let output = holding.answer()?;
-    if let (Some(parts), Some(folder), false) = (parts, folder, is_published) {
-        folder.write_all(&mut |path| (parts.write)(&output, path, &options.cancel))?;
+    match (parts, folder) {
+        (Some(parts), Some(folder)) if !is_published => {
+            folder.write_all(|path| (parts.write)(output, path, &options.cancel))
+        }
+        _ => Ok(output),
     }
-    Ok(output)
 }
 
 /// Lets nodes map a job whose plan a holding has, until that holds all pairs, or the answer, or that is in the folder,

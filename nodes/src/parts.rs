@@ -13,12 +13,14 @@ use tegula::{Cancel, Job, Output, OutputError, Result};
 pub struct Parts<'a, J: Job> {
     /// The folder of all parts: it is not there yet, or empty. Each node reaches it by the same path.
     pub folder: &'a Path,
+    /// What the names of the parts end with, such as `.parquet`.
+    pub ending: &'a str,
     /// Writes a part, which is an answer of its own, to a file that appears when all of it is written.
     pub write: &'a WritePart<'a, J>,
 }
 
-/// Writes an answer to a file. The flag ends the work.
-pub type WritePart<'a, J> = dyn Fn(&Output<J>, &Path, &Cancel) -> Result<()> + 'a;
+/// Writes an answer to a file, and returns it. The flag ends the work.
+pub type WritePart<'a, J> = dyn Fn(Output<J>, &Path, &Cancel) -> Result<Output<J>> + 'a;
 
 impl<J: Job> fmt::Debug for Parts<'_, J> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -31,20 +33,21 @@ impl<J: Job> fmt::Debug for Parts<'_, J> {
 pub(crate) struct PartsFolder {
     path: PathBuf,
     hidden: PathBuf,
+    ending: String,
 }
 
 impl PartsFolder {
-    /// Makes the hidden folder.
+    /// Makes the hidden folder, of parts whose names are to end so.
     ///
     /// # Errors
     /// [`OutputError::Create`].
-    pub(crate) fn create(path: &Path) -> Result<PartsFolder, OutputError> {
+    pub(crate) fn create(path: &Path, ending: &str) -> Result<PartsFolder, OutputError> {
         let made = std::path::absolute(path).and_then(|path| {
             let name = path.file_name().ok_or(io::ErrorKind::AlreadyExists)?;
             let hidden = format!(".{}.{:032x}", name.to_string_lossy(), random()?);
             let hidden = path.with_file_name(hidden);
             fs::create_dir(&hidden)?;
-            Ok(PartsFolder { path, hidden })
+            Ok(PartsFolder { path, hidden, ending: ending.to_owned() })
         });
         made.map_err(|cause| OutputError::Create { path: path.to_path_buf(), cause })
     }
@@ -64,9 +67,10 @@ impl PartsFolder {
     ///
     /// # Errors
     /// [`OutputError::Write`], and those of `write`.
-    pub(crate) fn write_all(&self, write: &mut dyn FnMut(&Path) -> Result<()>) -> Result<()> {
-        write(&part_in(&self.hidden, 0, 0))?;
-        Ok(self.publish(0, 1)?)
+    pub(crate) fn write_all<O>(&self, write: impl FnOnce(&Path) -> Result<O>) -> Result<O> {
+        let output = write(&part_in(&self.hidden, 0, 0))?;
+        self.publish(0, 1)?;
+        Ok(output)
     }
 
     /// Lets the folder appear with the parts of an attempt.
@@ -79,7 +83,7 @@ impl PartsFolder {
             let whole = self.hidden.join("whole");
             fs::create_dir(&whole)?;
             for part in 0..parts {
-                let name = whole.join(format!("part-{part:05}"));
+                let name = whole.join(format!("part-{part:05}{}", self.ending));
                 fs::rename(part_in(&self.hidden, attempt, part), name)?;
             }
             File::open(&whole)?.sync_all()?;

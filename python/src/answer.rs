@@ -54,6 +54,43 @@ impl<J: Job> Ended<J> {
         let portions = output.portions();
         Ended { output, portions }
     }
+
+    pub(crate) fn into_output(self) -> Output<J> {
+        self.output
+    }
+}
+
+/// An answer that somebody else has, too.
+impl<A: Answered + ?Sized> Answered for Arc<A> {
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    fn portions(&self) -> usize {
+        (**self).portions()
+    }
+
+    fn columns(&self, width: usize) -> Vec<Column> {
+        (**self).columns(width)
+    }
+
+    fn read_in_parts(
+        &self,
+        portion: usize,
+        batch: &mut Batch,
+        most: usize,
+        full: &mut dyn FnMut(&mut Batch) -> tegula::Result<()>,
+    ) -> tegula::Result<()> {
+        (**self).read_in_parts(portion, batch, most, full)
+    }
+
+    fn stats(&self) -> Option<&Stats> {
+        (**self).stats()
+    }
+
+    fn file(&self, number: u32) -> Option<PathBuf> {
+        (**self).file(number)
+    }
 }
 
 impl<J: Job<Key = [u8]>> Answered for Ended<J>

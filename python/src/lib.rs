@@ -16,6 +16,7 @@ mod memory;
 mod native;
 mod nodes;
 mod objects;
+mod parted;
 mod plan;
 mod ready;
 mod reducing;

@@ -10,6 +10,7 @@ use crate::dynamic::{
 use crate::memory::{Memory, Parts};
 use crate::native::Native;
 use crate::objects::KeyForm;
+use crate::parted::Parted;
 use crate::ready::{Program, Ready, words_of};
 use crate::reducing::reduce;
 use crate::shown::Showing;
@@ -23,8 +24,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tegula::device::Present;
 use tegula::{
-    Accelerator, ByteSet, Collect, Cut, Delimiter, Engine, Identity, Incremental, Input, Job, Mean,
-    Options, Order, Output, Show, Shown, State, Sum,
+    Accelerator, ByteSet, Cancel, Collect, Cut, Delimiter, Engine, Identity, Incremental, Input,
+    Job, Mean, Options, Order, Output, Show, Shown, State, Sum,
 };
 use tegula_apps::grep::{Counted, Grep, Meaning};
 use tegula_apps::json::{JsonCounts, JsonPath, JsonSums};
@@ -59,6 +60,8 @@ pub(crate) struct Plan {
     is_saved: bool,
     /// The file that the run is drawn into.
     pub(crate) timeline: Option<PathBuf>,
+    /// Where nodes write the answer, if they do.
+    parts: Option<Parted>,
     /// The identity of the job for a state, as names and values.
     identity: Option<Vec<(String, String)>>,
 }
@@ -161,6 +164,7 @@ impl Plan {
             reduces: item(dict, "reduces")?.extract()?,
             is_saved: item(dict, "is_saved")?.extract()?,
             timeline: item(dict, "timeline")?.extract()?,
+            parts: Parted::of(&item(dict, "parts")?)?,
             identity: item(dict, "identity")?.extract()?,
         })
     }
@@ -245,9 +249,19 @@ impl Plan {
             let fields = fields.iter();
             fields.fold(Identity::new("python", 1), |all, (name, value)| all.with(name, value))
         });
-        let (is_saved, part_bytes) = (self.is_saved, self.part_bytes);
-        let run =
-            Run { engine, machines, options, input, showing, identity, keys, names, is_saved };
+        let (is_saved, part_bytes, parted) = (self.is_saved, self.part_bytes, self.parts);
+        let run = Run {
+            engine,
+            machines,
+            options,
+            input,
+            showing,
+            identity,
+            keys,
+            names,
+            is_saved,
+            parted,
+        };
         match (self.map, self.combine) {
             (Map::Ready(ready), _) => ready.run(run),
             (Map::Program(program), _) => {
@@ -306,6 +320,8 @@ pub(crate) struct Run<'r> {
     keys: KeyForm,
     names: Vec<String>,
     is_saved: bool,
+    /// Where nodes write the answer, if they do.
+    parted: Option<Parted>,
 }
 
 impl Run<'_> {
@@ -317,7 +333,14 @@ impl Run<'_> {
     {
         let Run { engine, machines, options, input, showing, keys, names, is_saved, .. } = self;
         if !machines.is_this() {
-            let task = Task { engine, job, input, options, parts: None };
+            let write = self.parted.as_ref().map(|parted| {
+                let form = (keys, &names[..]);
+                move |output, path: &Path, _: &Cancel| parted.write(output, path, form)
+            });
+            let parts = self.parted.as_ref().zip(write.as_ref()).map(|(parted, write)| {
+                tegula_nodes::Parts { folder: &parted.folder, ending: &parted.ending, write }
+            });
+            let task = Task { engine, job, input, options, parts };
             let output = machines.run(task, Shares::Nothing)?;
             return Ok(Box::new(Ended::new(output)));
         }

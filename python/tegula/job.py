@@ -171,6 +171,45 @@ class Job(Frozen):
         result.write(path, format=format)
         return result
 
+    def write_parts(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        on: Cluster,
+        format: Format = "tsv",
+        skip_bad: bool = False,
+        worker_memory: int | str | None = None,
+        progress: Progress = None,
+        timeline: str | os.PathLike[str] | None = None,
+        cancel: Cancel | None = None,
+        engine: Engine | None = None,
+    ) -> dict[str, Any]:
+        """Run the job on nodes, each of which writes its part of the answer, and return what `Result.stats` has.
+
+        folder: where `part-00000.tsv`, `part-00001.tsv` and so on appear, when all are there. Each node must reach it by
+            the same path; it must be empty, or not there yet. A key is in one part, and a part's keys are in no order.
+        format: as that of `Result.write`.
+        The others are those of `run`.
+
+        Nothing of the answer is in the memory of this process. Jobs with `reduce` or `merge`, and those whose answer is
+        more than pairs, are refused.
+        """
+        from tegula.parts import parts_of
+
+        plan = self._plan(
+            None, None, skip_bad, byte_count("worker_memory", worker_memory)
+        )
+        plan["timeline"] = _timeline(timeline)
+        plan["parts"] = parts_of(self, folder, format)
+        with (
+            watching(progress) as watch,
+            self._engine(None, None, None, engine) as chosen,
+        ):
+            answer = on.run(
+                plan, lambda wires: chosen._run(plan, watch, cancel, None, wires)
+            )
+        return answer.stats()
+
     def explain(self) -> str:
         """Describe what a run would do, without running it: what is read, where the map runs, and what a state knows
         the job by.
@@ -346,6 +385,7 @@ class Job(Frozen):
             "reduces": self.reducer is not None,
             "is_saved": False,
             "timeline": None,
+            "parts": None,
             "reducer": None,
             "devices": [],
             "device_sizes": None,

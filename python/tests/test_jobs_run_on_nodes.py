@@ -1,0 +1,127 @@
+"""A job on nodes gives what it gives here. The nodes are in this process, and are called as actors of Ray are."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+import tegula as tg
+from tegula import _tegula
+from tegula._ray.actor import Node
+from tegula.functions import portable
+
+pytestmark = pytest.mark.once
+
+
+class Beside:
+    """Nodes of one worker each."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def run(self, plan: dict[str, Any], run: Any) -> _tegula.Answer:
+        wires = _tegula.Wires()
+        shape = (1, None, None, "127.0.0.1", True)
+        nodes = [Node(dict(portable(plan)), *shape) for _ in range(self._count)]
+        for at in range(self._count):
+            wires.join(f"node {at}")
+        work = [threading.Thread(target=_bring_orders, args=(wires, nodes))]
+        work += [
+            threading.Thread(target=_bring_reports, args=(wires, at, node))
+            for at, node in enumerate(nodes)
+        ]
+        for thread in work:
+            thread.start()
+        try:
+            return run(wires)
+        finally:
+            wires.close()
+            for thread in work:
+                thread.join()
+
+
+def _bring_orders(wires: _tegula.Wires, nodes: list[Node]) -> None:
+    while not wires.is_over():
+        for at, order in wires.orders(0.01):
+            if order is not None:
+                nodes[at].put([order])
+
+
+def _bring_reports(wires: _tegula.Wires, at: int, node: Node) -> None:
+    while not wires.is_over():
+        reports = node.reports()
+        if reports is None:
+            return wires.gone(at, "it has ended")
+        wires.told(at, reports or [_tegula.ALIVE])
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("text") / "lines.tsv"
+    lines = (f"word{at * 7 % 9973}\t{at}\t{at % 90}.5\n" for at in range(200_000))
+    path.write_text("".join(lines))
+    return path
+
+
+def lengths(line: str):
+    key, number, _ = line.split("\t")
+    yield key, len(number)
+
+
+def jobs(text: Path) -> dict[str, tg.Job]:
+    return {
+        "words": tg.text(text).words().count(),
+        "means": tg.text(text).field(1, value=3).mean(),
+        "lists": tg.text(text).field(1, value=2).collect(),
+        "columns": tg.text(text)
+        .map(lengths)
+        .agg(least=tg.min(), most=tg.max(), all=tg.sum()),
+    }
+
+
+@pytest.mark.parametrize("name", ["words", "means", "lists", "columns"])
+def test_nodes_give_and_write_the_answer_of_one_machine(
+    name: str, text: Path, tmp_path: Path
+) -> None:
+    job = jobs(text)[name]
+    expected = list(job.run())
+    assert list(job.run(on=Beside(3))) == expected
+    form = "jsonl" if name == "lists" else "tsv"
+    for count in (1, 3):
+        folder = tmp_path / str(count)
+        stats = job.write_parts(folder, on=Beside(count), format=form)
+        assert stats["keys"] == len(expected)
+        parts = sorted(folder.iterdir())
+        assert [part.name for part in parts] == [
+            f"part-{at:05}.{form}" for at in range(count)
+        ]
+        job.write(tmp_path / f"all.{form}", order=None)
+        together = b"".join(part.read_bytes() for part in parts)
+        assert sorted(together.splitlines()) == sorted(
+            (tmp_path / f"all.{form}").read_bytes().splitlines()
+        )
+
+
+def test_other_libraries_read_the_parts(text: Path, tmp_path: Path) -> None:
+    job = tg.text(text).words().count()
+    job.write_parts(tmp_path / "counts", on=Beside(2), format="parquet")
+    rows = polars.read_parquet(tmp_path / "counts" / "*.parquet").sort("key").rows()
+    assert rows == list(job.run())
+
+
+def test_what_has_no_parts_is_refused(text: Path, tmp_path: Path) -> None:
+    nodes = Beside(2)
+    job = tg.text(text).words().count()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    with pytest.raises(tg.OptionError, match="is there; name a folder"):
+        job.write_parts(tmp_path / "full", on=nodes)
+    with pytest.raises(tg.OptionError, match="has no parts"):
+        tg.histogram(text).write_parts(tmp_path / "out", on=nodes)
+    lists = tg.text(text).field(1, value=2).collect()
+    with pytest.raises(tg.OptionError, match="lists have no form in tsv"):
+        lists.write_parts(tmp_path / "out", on=nodes)
+    assert [path.name for path in tmp_path.iterdir()] == ["full"]
