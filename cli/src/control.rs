@@ -23,6 +23,8 @@ pub(crate) struct Steered {
     pub(crate) workers: usize,
     pub(crate) stop: Stop,
     pub(crate) events: Option<Events>,
+    /// Whether nodes do the work.
+    pub(crate) has_nodes: bool,
 }
 
 /// Opens the file descriptor that commands come from.
@@ -73,6 +75,9 @@ impl Steered {
         let command: Value =
             serde_json::from_str(line).map_err(|error| format!("this is no JSON: {error}"))?;
         match command.as_object().and_then(|fields| fields.iter().next()) {
+            Some((name, Value::String(_))) if name == "share" && self.has_nodes => {
+                Err("nodes do the work of this command, with workers of their own".to_owned())
+            }
             Some((name, Value::String(workers))) if name == "share" => {
                 self.share.set(ranges(workers, self.workers)?.into_iter().flatten());
                 Ok(false)

@@ -78,7 +78,14 @@ pub(crate) struct Events {
     lines: Sender<Line>,
     ended: Arc<OnceLock<()>>,
     workers: Arc<OnceLock<usize>>,
+    about: Arc<About>,
+}
+
+/// The facts of a command that its first line tells.
+struct About {
     command: String,
+    /// Whether nodes do its work: then it shows no answers, and its own workers take little of it.
+    has_nodes: bool,
 }
 
 enum Line {
@@ -96,7 +103,7 @@ impl Events {
     pub(crate) fn open(flags: &RunFlags, command: &str) -> Result<Option<Events>> {
         let Some(to) = &flags.events else { return Ok(None) };
         let out = Events::place(flags, to)?;
-        Events::to(out, command).map(Some)
+        Events::to(out, flags, command).map(Some)
     }
 
     fn place(flags: &RunFlags, to: &EventsTo) -> Result<File> {
@@ -115,7 +122,7 @@ impl Events {
     }
 
     /// Tells events to a file.
-    pub(crate) fn to(out: File, command: &str) -> Result<Events> {
+    pub(crate) fn to(out: File, flags: &RunFlags, command: &str) -> Result<Events> {
         let (lines, told) = mpsc::channel();
         let began = Instant::now();
         let writer = Writer { out: Some(out), began, told, watched: None, seen: Seen::default() };
@@ -124,13 +131,14 @@ impl Events {
             .spawn(move || writer.serve())
             .map_err(|cause| Error::System { action: "start the thread of events", cause })?;
         let (ended, workers) = Default::default();
-        Ok(Events { began, lines, ended, workers, command: command.to_owned() })
+        let about = About { command: command.to_owned(), has_nodes: flags.has_nodes() };
+        Ok(Events { began, lines, ended, workers, about: Arc::new(about) })
     }
 
     /// Tells that the engine has begun: what there is to watch.
     pub(crate) fn begin(&self, workers: usize, watched: Watched) {
         let _ = self.workers.set(workers);
-        self.last(begin(&self.command, Some(workers)));
+        self.last(begin(&self.about, Some(workers)));
         let _ = self.lines.send(Line::Begin(workers, watched));
     }
 
@@ -168,7 +176,7 @@ impl Events {
             return;
         }
         if self.workers.get().is_none() {
-            self.last(begin(&self.command, None));
+            self.last(begin(&self.about, None));
         }
         let Outcome { code, message } = exit::outcome(result);
         let kind = match code {
@@ -213,7 +221,8 @@ fn rounded(time: Duration) -> f64 {
 }
 
 /// The first line.
-fn begin(command: &str, workers: Option<usize>) -> Value {
+fn begin(About { command, has_nodes }: &About, workers: Option<usize>) -> Value {
+    let command = command.as_str();
     let words = COMMAND_LINE.get().map_or(&[][..], Vec::as_slice);
     let words: Vec<_> = words.iter().skip(1).map(|word| word.to_string_lossy()).collect();
     let has_tiles = !WITHOUT_TILES.contains(&command);
@@ -222,9 +231,9 @@ fn begin(command: &str, workers: Option<usize>) -> Value {
         "pid": std::process::id(),
         "command": words,
         "workers": workers,
-        "shares": has_tiles && command != "offload",
+        "shares": has_tiles && command != "offload" && !has_nodes,
         "tiles": has_tiles,
-        "shows": WITH_SHOWS.contains(&command),
+        "shows": WITH_SHOWS.contains(&command) && !has_nodes,
     });
     line("begin", Duration::ZERO, fields)
 }

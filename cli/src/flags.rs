@@ -141,8 +141,6 @@ pub(crate) struct RunFlags {
     /// are the machines of a Ray cluster. The answer is the same.
     #[cfg(feature = "nodes")]
     #[arg(long, value_name = "local:N,...|up|ray://auto", value_parser = crate::nodes::parse, help_heading = "Run")]
-    #[arg(conflicts_with_all = ["events", "control"])]
-    #[cfg_attr(feature = "serve", arg(conflicts_with = "watch"))]
     pub(crate) nodes: Option<crate::nodes::NodesFlag>,
 
     /// Put the pairs of all nodes together in this process if they have at most SIZE bytes [default: 64M]. More are
@@ -352,6 +350,14 @@ impl RunFlags {
     pub(crate) fn is_node(&self) -> bool {
         #[cfg(feature = "nodes")]
         return self.as_node.is_some();
+        #[cfg(not(feature = "nodes"))]
+        false
+    }
+
+    /// Returns whether nodes do the work of this process.
+    pub(crate) fn has_nodes(&self) -> bool {
+        #[cfg(feature = "nodes")]
+        return self.nodes.is_some();
         #[cfg(not(feature = "nodes"))]
         false
     }

@@ -56,12 +56,15 @@ fn command_of_any(
 ) -> Result<()> {
     Session::command(|session| {
         #[cfg(feature = "serve")]
+        let is_watched = flags.watch && !flags.is_node();
+        #[cfg(feature = "serve")]
         let mut watch =
-            flags.watch.then(|| Watch::begin(flags.workers, flags.memory)).transpose()?;
+            is_watched.then(|| Watch::begin(flags.workers, flags.memory)).transpose()?;
         #[cfg(feature = "serve")]
         let (events, control) = match &mut watch {
             Some(watch) => {
-                let told = watch.events.take().map(|file| Events::to(file, &request.command));
+                let told = watch.events.take();
+                let told = told.map(|file| Events::to(file, flags, &request.command));
                 (told.transpose()?, watch.control.take())
             }
             None => places(flags, &request.command)?,
@@ -75,8 +78,12 @@ fn command_of_any(
     })
 }
 
-/// Returns where events go to and commands come from, as far as the flags say.
+/// Returns where events go to and commands come from, as far as the flags say. Of a run over nodes the driver alone
+/// tells and is told.
 fn places(flags: &RunFlags, command: &str) -> Result<(Option<Events>, Option<File>)> {
+    if flags.is_node() {
+        return Ok((None, None));
+    }
     let events = Events::open(flags, command)?;
     Ok((events, flags.control.map(control::open).transpose()?))
 }
@@ -174,7 +181,8 @@ impl<'a> Run<'a> {
         }
         if let (Some(control), Some(watched)) = (control, &watched) {
             let (share, stop) = (Arc::clone(&watched.share), session.stop());
-            control::follow(control, Steered { share, workers, stop, events: events.clone() })?;
+            let (events, has_nodes) = (events.clone(), flags.has_nodes());
+            control::follow(control, Steered { share, workers, stop, events, has_nodes })?;
         }
         let (stats, devices) = (Stats::default(), Vec::new());
         Ok(Run {
@@ -257,7 +265,9 @@ impl<'a> Run<'a> {
     fn watched_answer(&self, answer: &AnswerFlags) -> Option<AnswerFlags> {
         let is_small = self.flags.memory.is_some_and(|bytes| bytes < WATCHED_MEMORY_LEAST);
         let is_watched = self.events.is_some() && answer.show.when.show.is_none();
-        (is_watched && !is_small && !self.flags.incremental).then(|| answer.watched(SHOWN_EVERY))
+        let is_shown =
+            is_watched && !is_small && !self.flags.incremental && !self.flags.has_nodes();
+        is_shown.then(|| answer.watched(SHOWN_EVERY))
     }
 
     /// Returns the options of the flags, with the engine's default order.

@@ -11,8 +11,8 @@ pub(crate) struct Drawn {
     timeline: Timeline,
     /// The track of each node, and when its last work ended.
     tracks: BTreeMap<usize, (Track, Instant)>,
-    /// When leases in flight were given.
-    leases: BTreeMap<u64, Instant>,
+    /// The node of each lease in flight, and when it was given.
+    leases: BTreeMap<u64, (usize, Instant)>,
     /// What nodes do beside leases, and since when.
     others: BTreeMap<usize, (Kind, Instant)>,
 }
@@ -28,7 +28,11 @@ impl Drawn {
         let now = Instant::now();
         let kind = match order {
             Order::Map { lease, .. } => {
-                self.leases.insert(*lease, now);
+                self.leases.insert(*lease, (node, now));
+                return;
+            }
+            Order::Drop { lease } => {
+                self.leases.remove(lease);
                 return;
             }
             Order::Fold { .. } => Kind::Compress,
@@ -39,10 +43,14 @@ impl Drawn {
         self.others.insert(node, (kind, now));
     }
 
-    /// Draws the work that a node reports. A node does one thing after another.
+    /// Draws the work that a node reports. A node does one thing after another. While that lasts it says that it is alive,
+    /// so what those see who watch is half a second old at most.
     pub(crate) fn heard(&mut self, node: usize, report: &Report) {
         let done = match report {
-            Report::Mapped { lease } => self.leases.remove(lease).map(|given| (Kind::Map, given)),
+            Report::Mapped { lease } => {
+                self.leases.remove(lease).map(|(_, given)| (Kind::Map, given))
+            }
+            Report::Alive => self.now(node),
             Report::Folded { .. }
             | Report::Given { .. }
             | Report::Answered { .. }
@@ -57,5 +65,53 @@ impl Drawn {
         let began = given.max(*ended);
         track.add(kind, began, now - began);
         *ended = now;
+    }
+
+    /// Returns what a node does now, and since when.
+    fn now(&self, node: usize) -> Option<(Kind, Instant)> {
+        let leases = self.leases.values().filter(|(of, _)| *of == node);
+        let lease = leases.map(|&(_, given)| (Kind::Map, given)).min_by_key(|&(_, given)| given);
+        lease.or_else(|| self.others.get(&node).copied())
+    }
+
+    /// Forgets the work of a node that is lost.
+    pub(crate) fn lost(&mut self, node: usize) {
+        self.leases.retain(|_, (of, _)| *of != node);
+        self.others.remove(&node);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    fn map_ns(timeline: &Timeline) -> u64 {
+        timeline.sums_ns().iter().map(|(_, sums)| sums[Kind::Map as usize]).sum()
+    }
+
+    #[test]
+    fn a_lease_is_drawn_while_it_is_mapped() {
+        let timeline = Timeline::new("a run");
+        let mut drawn = Drawn::new(timeline.clone());
+        let map = |lease| Order::Map { lease, tiles: 0..1, from: None };
+        drawn.heard(3, &Report::Alive);
+        assert_eq!(map_ns(&timeline), 0);
+        drawn.told(3, &map(7));
+        sleep(Duration::from_millis(5));
+        drawn.heard(4, &Report::Alive);
+        assert_eq!(map_ns(&timeline), 0);
+        drawn.heard(3, &Report::Alive);
+        let first = map_ns(&timeline);
+        assert!(first >= 5_000_000);
+        sleep(Duration::from_millis(5));
+        drawn.heard(3, &Report::Mapped { lease: 7 });
+        let all = map_ns(&timeline);
+        assert!(all >= first + 5_000_000);
+        drawn.told(3, &map(8));
+        drawn.lost(3);
+        drawn.heard(3, &Report::Alive);
+        assert_eq!(map_ns(&timeline), all);
     }
 }

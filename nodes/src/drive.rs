@@ -133,6 +133,9 @@ fn gather(
         is_published: false,
     };
     while !drive.step()? {
+        if options.grid.is_some() {
+            drive.manager.show(drive.began.elapsed(), false);
+        }
         match folder {
             Some(folder) => drive.publish(folder)?,
             None => drive.collect(&options.cancel)?,
@@ -145,6 +148,9 @@ fn gather(
         drive.share()?;
     }
     let Drive { mut manager, members, is_published, .. } = drive;
+    if options.grid.is_some() {
+        manager.show(began.elapsed(), true);
+    }
     let held = members.into_iter().map(|(node, id)| (node, manager.given(id))).collect();
     *had = Had { tiles: Some(manager.tiles().clone()), held };
     let cpu = process_cpu().saturating_sub(cpu_began);
@@ -218,6 +224,7 @@ impl Drive<'_, '_> {
 
     fn lose(&mut self, node: usize, cause: &str) {
         self.heard.remove(&node);
+        self.drawn.iter_mut().for_each(|drawn| drawn.lost(node));
         self.asking.retain(|&asking| asking != node);
         match self.members.remove(&node) {
             Some(id) => {

@@ -309,6 +309,11 @@ impl Ledger {
         self.home.len() == self.tiles.count() as usize
     }
 
+    /// Returns the tiles whose pairs the manager has.
+    pub fn home(&self) -> &TileSet {
+        &self.home
+    }
+
     /// Returns the tiles that nobody has.
     pub fn free(&self) -> &TileSet {
         &self.free
@@ -319,6 +324,19 @@ impl Ledger {
         let node = self.leases.get(&lease)?;
         let found = self.nodes[node.at()].leases.iter().find(|one| one.number == lease);
         found.map(|lease| lease.tiles.clone())
+    }
+
+    /// Returns the tiles of all leases in flight.
+    pub fn all_leased(&self) -> TileSet {
+        self.leases.keys().filter_map(|&lease| self.leased(lease)).collect()
+    }
+
+    /// Returns the tiles in the saves of nodes.
+    pub fn all_kept(&self) -> TileSet {
+        let mut all = TileSet::default();
+        let kept = self.nodes.iter().flat_map(|node| &node.kept);
+        kept.for_each(|save| all.extend(&save.tiles));
+        all
     }
 
     /// Returns the first tile of all leases in flight.

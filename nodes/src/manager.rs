@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tegula::holding::{Hold, Mapped, PARTITIONS, Pull};
-use tegula::{Cancel, Error, Progress, Result, StageTime};
+use tegula::{Cancel, Error, Progress, Result, StageTime, TileState};
 
 /// Numbers of files that the save of a lease may use.
 const FILES_MOST: u64 = 1024;
@@ -31,6 +31,8 @@ const FAILURES_MOST: u32 = 1;
 /// The longest time between two looks at what all nodes could do next. In between, those are looked at of which something
 /// was heard, so that an event costs the same with any number of nodes.
 const LOOK: Duration = Duration::from_millis(50);
+/// The shortest time between two times that the grid of the tiles is told.
+const SHOW: Duration = Duration::from_millis(200);
 
 /// The manager of a job. It is compiled once for all jobs.
 pub struct Manager<'h> {
@@ -55,6 +57,10 @@ pub struct Manager<'h> {
     given: BTreeMap<NodeId, TileSet>,
     /// What was said of nodes that are lost.
     losses: Vec<String>,
+    /// The tiles that earlier runs have saved.
+    found: TileSet,
+    /// When the grid was told last.
+    shown: Option<Duration>,
     progress: Option<Arc<Progress>>,
     cancel: Cancel,
 }
@@ -131,6 +137,8 @@ impl<'h> Manager<'h> {
             failed: None,
             given: BTreeMap::new(),
             losses: Vec::new(),
+            found: complete.into_iter().collect(),
+            shown: None,
             progress,
             cancel,
         })
@@ -306,6 +314,28 @@ impl<'h> Manager<'h> {
     /// Returns what was said of each node that is lost, in order.
     pub fn losses(&self) -> &[String] {
         &self.losses
+    }
+
+    /// Tells the grid of the options, if there is one, where each tile is; at most a few times a second, unless it is the
+    /// last time.
+    pub fn show(&mut self, now: Duration, is_last: bool) {
+        if !is_last && self.shown.is_some_and(|shown| now < shown + SHOW) {
+            return;
+        }
+        self.shown = Some(now);
+        let mut rest: TileSet = std::iter::once(0..self.tiles.count()).collect();
+        let mut show = |tiles: &TileSet, state| {
+            rest.subtract(tiles);
+            tiles.ranges().for_each(|range| self.holding.show(range, state));
+        };
+        show(self.ledger.free(), TileState::Waiting);
+        show(&self.ledger.all_leased(), TileState::Running);
+        show(&self.ledger.all_kept(), TileState::Saved);
+        show(&self.found, TileState::Found);
+        if self.covered.is_some() {
+            show(self.ledger.home(), TileState::Saved);
+        }
+        rest.ranges().for_each(|range| self.holding.show(range, TileState::Mapped));
     }
 
     /// Returns the tiles of the job.

@@ -82,6 +82,51 @@ fn every_job_has_events_and_says_which() {
 }
 
 #[test]
+fn a_run_over_nodes_tells_what_each_node_does() {
+    let text = "to be or not to be\n".repeat(10_000);
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "text", text.as_bytes());
+    let state = ["--state", "state", "--job", "words"];
+    for (more, cell) in [(&[][..], 'm'), (&state[..], 's'), (&state[..], 'f')] {
+        let mut run = tegula();
+        run.args(["wordcount", "text", "--tile", "16k", "--nodes", "local:3x1"]).args(more);
+        run.args(["--events", "events", "-o", "answer"]).current_dir(folder.path());
+        let output = run.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let events = lines(&fs::read(folder.path().join("events")).unwrap());
+        let answer = fs::read(folder.path().join("answer")).unwrap();
+        assert_eq!(answer, plain_count(text.split_ascii_whitespace().map(str::as_bytes)));
+        let (no, begin) = (Value::from(false), &events[0]);
+        assert_eq!((&begin["shares"], &begin["shows"], &begin["tiles"]), (&no, &no, &true.into()));
+        assert!(of(&events, "show").is_empty());
+        assert_eq!(of(&events, "tiles").last().unwrap()["cells"], format!("{cell}12"), "{more:?}");
+        assert_eq!(of(&events, "progress").last().unwrap()["bytes_done"], text.len());
+        let lanes = of(&events, "lanes");
+        let lanes = lanes.iter().flat_map(|line| line["lanes"].as_array().unwrap());
+        let of_nodes = lanes.filter(|lane| lane["name"].as_str().unwrap().starts_with("node-"));
+        // What was found is mapped by nobody, and a lease of less than half a millisecond is not told.
+        assert!(cell == 'f' || of_nodes.count() > 0, "{more:?}");
+        assert_eq!(events.last().unwrap()["result"], "done");
+    }
+}
+
+#[test]
+fn a_run_over_nodes_is_cancelled_by_a_command_and_has_no_share() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "text", "to be or not to be\n".repeat(200_000));
+    write(folder.path(), "commands", "{\"share\":\"0\"}\n{\"cancel\":true}\n");
+    let mut run = tegula();
+    run.args(["wordcount", "text", "--tile", "16k", "--nodes", "local:2x1", "--control", "0"]);
+    run.args(["--events", "events", "-o", "answer"]).current_dir(folder.path());
+    let output = run.stdin(fs::File::open(folder.path().join("commands")).unwrap()).output();
+    assert_eq!(output.unwrap().status.code(), Some(130));
+    let events = lines(&fs::read(folder.path().join("events")).unwrap());
+    assert!(of(&events, "refused")[0]["cause"].as_str().unwrap().contains("nodes do the work"));
+    assert_eq!(events.last().unwrap()["result"], "cancelled");
+    assert_eq!(names(folder.path()), ["commands", "events", "text"]);
+}
+
+#[test]
 fn failures_and_skipped_records_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let events = folder.path().join("events");

@@ -200,12 +200,6 @@ fn flags_that_do_not_go_together_are_named() {
         2,
         &["--show"],
     );
-    for more in [&["--events", "1"], &["--control", "0"]] {
-        let output = run(&[&["wordcount", "text"][..], more, &nodes].concat());
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("--nodes") && said.contains(more[0]), "{said}");
-    }
     check_fault(
         &run(&["kmeans", "-k", "2", "text", "--nodes", "local:1x1,1x1:64M:streamed"]),
         2,

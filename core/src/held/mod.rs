@@ -24,13 +24,13 @@ use crate::encoding::{Digest, Reading, put_number};
 use crate::error::{InputError, Result, StateError};
 use crate::facts::JobFacts;
 use crate::input::Input;
-use crate::map::{Attendance, MapStage, MapTotals, Mappers};
+use crate::map::{Attendance, MapStage, MapTotals, Mappers, Tiling};
 use crate::memory::Reserved;
 use crate::options::{Options, Pipeline};
 use crate::output::Finished;
 use crate::partial::{PARTITIONS, Partial};
 use crate::plan::{Part, Plan};
-use crate::progress::Stage;
+use crate::progress::{Stage, TileState};
 use crate::reduce::{Compare, Ranking, ReduceTotals};
 use crate::room::Room;
 use crate::run::{self, merge, reduce, stats};
@@ -194,6 +194,9 @@ pub trait Hold: Send + Sync {
     /// Those of the disk and of memory.
     fn take_saved(&self, saved: &[u8]) -> Result<Mapped>;
 
+    /// Tells the grid of the options, if there is one, that tiles are in a state.
+    fn show(&self, tiles: Range<u32>, state: TileState);
+
     /// Adds the time of work that was done for the holding outside of it.
     fn spent(&mut self, time: StageTime);
 }
@@ -219,6 +222,8 @@ struct Held<'e, C: Aggregate> {
     saving: Option<Saving<C>>,
     /// What earlier runs have mapped.
     done: Coverage,
+    /// The grid of the options.
+    tiling: Option<Arc<Tiling>>,
     /// The times of stages.
     stats: Stats,
     list: Reserved,
@@ -249,6 +254,7 @@ pub(crate) fn hold<'e, C: Aggregate>(
     let held_bytes = list.bytes() + beside.bytes();
     let room = Room::new(core, core.shares::<C>(plan.unit_bytes, held_bytes, threads)?);
     let digest = digest_of(&job.facts, &plan, &options, &Fingerprint::of(&plan)?);
+    let tiling = context.tiling(&plan);
     let stats = context.close();
     Ok(Box::new(Held {
         core,
@@ -261,6 +267,7 @@ pub(crate) fn hold<'e, C: Aggregate>(
         collected: None,
         saving: None,
         done: Coverage::default(),
+        tiling,
         stats,
         list,
         _beside: beside,
@@ -496,6 +503,10 @@ impl<C: Aggregate> Hold for Held<'_, C> {
             saving.take_kept(saved, into, &context.progress, context.parts())?;
         }
         Ok(beside)
+    }
+
+    fn show(&self, tiles: Range<u32>, state: TileState) {
+        self.tiling.iter().for_each(|tiling| tiling.set(&self.plan, tiles.clone(), state));
     }
 
     fn spent(&mut self, time: StageTime) {

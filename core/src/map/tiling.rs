@@ -7,7 +7,7 @@ use crate::aggregate::Aggregate;
 use crate::coverage::{ALL_FILES, Coverage, Ranges};
 use crate::error::Result;
 use crate::plan::{Part, Plan};
-use crate::progress::{CELLS_MOST, CellPlace, GridPlaces, TileGrid, Tiles};
+use crate::progress::{CELLS_MOST, CellPlace, GridPlaces, TileGrid, TileState, Tiles};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -61,6 +61,16 @@ impl Tiling {
     /// All of the answer is saved.
     pub(crate) fn saved_all(&self) {
         self.tiles.saved_all();
+    }
+
+    /// Of tiles by their numbers in `plan`, where a compressed file is a tile, these are in a state.
+    pub(crate) fn set(&self, plan: &Plan, numbers: Range<u32>, state: TileState) {
+        for (part, (first, ends)) in self.parts.iter().enumerate() {
+            let tiles = plan.tiles_within(part, &numbers);
+            tiles.filter(|&tile| tile < ends.len()).for_each(|tile| {
+                self.tiles.set(first + tile, state);
+            });
+        }
     }
 
     fn each_of(&self, coverage: &Coverage, tell: impl Fn(usize, u64)) {

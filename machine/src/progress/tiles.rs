@@ -238,6 +238,11 @@ impl Tiles {
         (0..self.words.len()).for_each(|tile| self.saved(tile, COUNT));
     }
 
+    /// All of a tile is in a state, whatever it was in. Of a run that counts no splits.
+    pub fn set(&self, tile: usize, state: TileState) {
+        self.change(tile, |word| Word { state, ..word });
+    }
+
     fn change(&self, tile: usize, change: impl Fn(Word) -> Word) {
         let Some(word) = self.words.get(tile) else { return };
         let (relaxed, change) = (Ordering::Relaxed, |now| Some(change(Word::of(now)).pack()));
@@ -285,6 +290,8 @@ mod tests {
         tiles.mapped(3, 2, false);
         tiles.saved_all();
         assert_eq!(grid.read().cells, [Saved, Found, Saved, Saved]);
+        tiles.set(2, Waiting);
+        assert_eq!(grid.read().cells, [Saved, Found, Waiting, Saved]);
     }
 
     #[test]
