@@ -191,8 +191,7 @@ class Job(Frozen):
         format: as that of `Result.write`.
         The others are those of `run`.
 
-        Nothing of the answer is in the memory of this process. Jobs with `reduce` or `merge`, and those whose answer is
-        more than pairs, are refused.
+        Nothing of the answer is in the memory of this process. Jobs with `reduce` or `merge`, and `index`, are refused.
         """
         from tegula.parts import parts_of
 

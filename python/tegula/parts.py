@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from tegula import _tegula
     from tegula.job import Job
 
-# Programs of several jobs, and those whose answer has the input's files.
-_WHOLE = ("kmeans", "linreg", "histogram", "index")
-
 
 def parts_of(
     job: Job, folder: str | os.PathLike[str], format: Format
@@ -27,9 +24,8 @@ def parts_of(
     """Return where nodes write their parts, how the names of the files end, and what writes one."""
     if job.reducer is not None:
         raise OptionError("write_parts: values are reduced by this process; give write")
-    kind = job.pairs.plan["kind"]
-    if kind in _WHOLE:
-        raise OptionError(f"write_parts: the answer of {kind} has no parts; give write")
+    if job.pairs.plan["kind"] == "index":
+        raise OptionError("write_parts: places are of the whole input; give write")
     if format not in get_args(Format):
         raise OptionError(f"format: {format!r}; give one of {get_args(Format)}")
     if format == "tsv" and job.combine == "collect":

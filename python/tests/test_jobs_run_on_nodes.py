@@ -68,7 +68,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def lengths(line: str):
     key, number, _ = line.split("\t")
-    yield key, len(number)
+    yield key, {"n": len(number)}
 
 
 def jobs(text: Path) -> dict[str, tg.Job]:
@@ -78,7 +78,7 @@ def jobs(text: Path) -> dict[str, tg.Job]:
         "lists": tg.text(text).field(1, value=2).collect(),
         "columns": tg.text(text)
         .map(lengths)
-        .agg(least=tg.min(), most=tg.max(), all=tg.sum()),
+        .agg(least=tg.min("n"), most=tg.max("n"), all=tg.sum("n")),
     }
 
 
@@ -119,8 +119,10 @@ def test_what_has_no_parts_is_refused(text: Path, tmp_path: Path) -> None:
     (tmp_path / "full" / "file").touch()
     with pytest.raises(tg.OptionError, match="is there; name a folder"):
         job.write_parts(tmp_path / "full", on=nodes)
-    with pytest.raises(tg.OptionError, match="has no parts"):
-        tg.histogram(text).write_parts(tmp_path / "out", on=nodes)
+    with pytest.raises(tg.OptionError, match="of the whole input"):
+        tg.index(text).write_parts(tmp_path / "out", on=nodes)
+    with pytest.raises(tg.OptionError, match="reduced by this process"):
+        tg.text(text).map(lengths).reduce(max).write_parts(tmp_path / "out", on=nodes)
     lists = tg.text(text).field(1, value=2).collect()
     with pytest.raises(tg.OptionError, match="lists have no form in tsv"):
         lists.write_parts(tmp_path / "out", on=nodes)
