@@ -95,9 +95,10 @@ def test_nodes_give_and_write_the_answer_of_one_machine(
         stats = job.write_parts(folder, on=Beside(count), format=form)
         assert stats["keys"] == len(expected)
         parts = sorted(folder.iterdir())
-        assert [part.name for part in parts] == [
-            f"part-{at:05}.{form}" for at in range(count)
-        ]
+        # A node that joins when all is mapped may have none.
+        assert 1 <= len(parts) <= count
+        names = [f"part-{at:05}.{form}" for at in range(len(parts))]
+        assert [part.name for part in parts] == names
         job.write(tmp_path / f"all.{form}", order=None)
         together = b"".join(part.read_bytes() for part in parts)
         assert sorted(together.splitlines()) == sorted(

@@ -62,6 +62,19 @@ def test_an_answer_is_that_of_one_machine(cluster, text: Path) -> None:
     assert list(means.run(on=nodes)) == list(means.run())
 
 
+def test_each_node_writes_its_part(cluster, text: Path, tmp_path: Path) -> None:
+    job = tg.text(text).field(1, value=2).collect()
+    job.write_parts(tmp_path / "lists", on=tg.ray(), format="jsonl")
+    parts = sorted((tmp_path / "lists").iterdir())
+    # A node that joins when all is mapped may have none.
+    names = ["part-00000.jsonl", "part-00001.jsonl"]
+    assert [part.name for part in parts] in (names, names[:1])
+    job.write(tmp_path / "all.jsonl")
+    together = b"".join(part.read_bytes() for part in parts)
+    expected = (tmp_path / "all.jsonl").read_bytes()
+    assert sorted(together.splitlines()) == expected.splitlines()
+
+
 def test_the_command_line_runs_on_a_cluster(cluster, text: Path) -> None:
     program = Path(sys.executable).with_name("tegula")
     command = [str(program), "wordcount", str(text), "--tile", "64k"]
@@ -113,7 +126,7 @@ def test_a_node_without_the_input_is_sent_it(cluster, text: Path) -> None:
     later = cluster.add_node(num_cpus=1, resources={"tegula_streamed": 1})
     cluster.wait_for_nodes()
     try:
-        nodes = tg.ray(memory="128M")
+        nodes = tg.ray(memory="256M")
         assert len(nodes.nodes) == 3
         words = tg.text(text).words().count()
         assert list(words.run(on=nodes)) == list(words.run())
