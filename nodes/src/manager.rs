@@ -331,10 +331,10 @@ impl<'h> Manager<'h> {
         show(self.ledger.free(), TileState::Waiting);
         show(&self.ledger.all_leased(), TileState::Running);
         show(&self.ledger.all_kept(), TileState::Saved);
-        show(&self.found, TileState::Found);
         if self.covered.is_some() {
             show(self.ledger.home(), TileState::Saved);
         }
+        show(&self.found, TileState::Found);
         rest.ranges().for_each(|range| self.holding.show(range, TileState::Mapped));
     }
 
