@@ -84,8 +84,13 @@ pub(crate) struct Events {
 /// The facts of a command that its first line tells.
 struct About {
     command: String,
-    /// Whether nodes do its work: then it shows no answers, and its own workers take little of it.
-    has_nodes: bool,
+    has_share: bool,
+    has_shows: bool,
+}
+
+/// Returns whether a share of this process's workers has an effect on a command. Nodes have workers of their own.
+pub(crate) fn has_share(command: &str, flags: &RunFlags) -> bool {
+    !WITHOUT_TILES.contains(&command) && command != "offload" && !flags.has_nodes()
 }
 
 enum Line {
@@ -131,7 +136,11 @@ impl Events {
             .spawn(move || writer.serve())
             .map_err(|cause| Error::System { action: "start the thread of events", cause })?;
         let (ended, workers) = Default::default();
-        let about = About { command: command.to_owned(), has_nodes: flags.has_nodes() };
+        let about = About {
+            command: command.to_owned(),
+            has_share: has_share(command, flags),
+            has_shows: WITH_SHOWS.contains(&command) && !flags.has_nodes(),
+        };
         Ok(Events { began, lines, ended, workers, about: Arc::new(about) })
     }
 
@@ -221,19 +230,17 @@ fn rounded(time: Duration) -> f64 {
 }
 
 /// The first line.
-fn begin(About { command, has_nodes }: &About, workers: Option<usize>) -> Value {
-    let command = command.as_str();
+fn begin(about: &About, workers: Option<usize>) -> Value {
     let words = COMMAND_LINE.get().map_or(&[][..], Vec::as_slice);
     let words: Vec<_> = words.iter().skip(1).map(|word| word.to_string_lossy()).collect();
-    let has_tiles = !WITHOUT_TILES.contains(&command);
     let fields = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "pid": std::process::id(),
         "command": words,
         "workers": workers,
-        "shares": has_tiles && command != "offload" && !has_nodes,
-        "tiles": has_tiles,
-        "shows": WITH_SHOWS.contains(&command) && !has_nodes,
+        "shares": about.has_share,
+        "tiles": !WITHOUT_TILES.contains(&about.command.as_str()),
+        "shows": about.has_shows,
     });
     line("begin", Duration::ZERO, fields)
 }

@@ -58,8 +58,7 @@ fn command_of_any(
         #[cfg(feature = "serve")]
         let is_watched = flags.watch && !flags.is_node();
         #[cfg(feature = "serve")]
-        let mut watch =
-            is_watched.then(|| Watch::begin(flags.workers, flags.memory)).transpose()?;
+        let mut watch = is_watched.then(|| Watch::begin(flags, &request.command)).transpose()?;
         #[cfg(feature = "serve")]
         let (events, control) = match &mut watch {
             Some(watch) => {

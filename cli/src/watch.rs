@@ -1,7 +1,8 @@
 //! `--watch`: the page of `tegula serve` for one run, without a server. A thread beside the run serves it on this machine
 //! alone; it is told what the run does as any other program is (`events.rs`).
 
-use crate::exit;
+use crate::flags::RunFlags;
+use crate::{events, exit};
 use std::fs::{self, File};
 use std::io;
 use std::net::SocketAddr;
@@ -28,7 +29,8 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Begins to serve the page of this process's run.
-    pub(crate) fn begin(workers: Option<usize>, memory_bytes: Option<u64>) -> Result<Watch> {
+    pub(crate) fn begin(flags: &RunFlags, command: &str) -> Result<Watch> {
+        let RunFlags { workers, memory: memory_bytes, .. } = *flags;
         let fault = |cause| Error::System { action: "serve the page of --watch", cause };
         let name = format!("tegula-watch-{}", std::process::id());
         let home = std::env::temp_dir().join(name);
@@ -43,6 +45,7 @@ impl Watch {
             command: words.map(|word| word.to_string_lossy().into_owned()).collect(),
             folder: std::env::current_dir().map_err(fault)?,
             workers: workers.unwrap_or_else(machine),
+            shares: events::has_share(command, flags),
             memory_bytes: memory_bytes.unwrap_or(0),
             events: told,
             control: commands,

@@ -122,6 +122,8 @@ pub struct Watched {
     pub folder: PathBuf,
     /// Its workers.
     pub workers: usize,
+    /// Whether a share of its workers has an effect on it.
+    pub shares: bool,
     /// Its limit on memory; 0 if it has none.
     pub memory_bytes: u64,
     /// Where it tells what it does.

@@ -99,7 +99,7 @@ impl Supervisor {
 
     /// Follows a run that is no child of this server, from its begin to its last line.
     pub(crate) fn adopt(self: &Arc<Self>, watched: Watched) -> std::io::Result<()> {
-        let Watched { command, folder, workers, memory_bytes, events, control } = watched;
+        let Watched { command, folder, workers, shares, memory_bytes, events, control } = watched;
         let events = pipe::Receiver::from_owned_fd(events.into())?;
         let into = pipe::Sender::from_owned_fd(control.into())?;
         let mut jobs = self.lock();
@@ -117,7 +117,7 @@ impl Supervisor {
             most: Some(workers),
         };
         let mut job = Job::new(id, request, folder, crate::auth::ONE_USER.to_owned());
-        (job.state, job.attempts, job.own.shares) = (State::Running, 1, true);
+        (job.state, job.attempts, job.own.shares) = (State::Running, 1, shares);
         job.started_at_s = Some(job.created_at_s);
         let (control, commands) = mpsc::unbounded_channel();
         let running = Running {
