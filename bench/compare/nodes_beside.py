@@ -361,7 +361,7 @@ def link(options: argparse.Namespace, folder: Path, raw: list[dict]) -> None:
 
 
 def main() -> int:
-    parser = arguments("Compare jobs over nodes.", "nodes-beside.json")
+    parser = arguments("Compare jobs over nodes.", "nodes_beside.json")
     parser.add_argument("--ray", type=Path, help="an interpreter that has Ray")
     parser.add_argument(
         "--only", nargs="*", help="unequal, ready, exchange, small, link"
