@@ -128,7 +128,7 @@ def manager(kept: Kept) -> Made:
         for run in real(kept)
     ]
     return Made(
-        f"The driver takes {1000 * runs[0][1]:.1f} thousandths of a core with one node and {1000 * runs[-1][1]:.1f} with {runs[-1][0]}: its load stays flat, because nodes read the input themselves.",
+        f"The driver takes {1000 * runs[0][1]:.1f} thousandths of a core with one node and {1000 * runs[-1][1]:.1f} with {runs[-1][0]}: its load is that of the pairs that come together at the end, and does not grow with the input, which nodes read themselves.",
         ("nodes", "the paper", "cores of the driver"),
         [
             [str(n), "no effect on a compilation beside it", f"{part:.4f}"]
