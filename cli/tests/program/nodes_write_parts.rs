@@ -186,10 +186,13 @@ fn and_an_interrupt_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     write(at, "text", (0..400_000).map(|at| format!("w{at} ")).collect::<String>());
-    // Of much input, so that the run is still at work when it is interrupted.
-    let command =
-        [&["wordcount"][..], &["text"; 50], &["--order", "none", "--tile", "64k"]].concat();
+    let command = ["wordcount", "text", "--order", "none", "--tile", "64k"];
     let driver = started(at, &[&command[..], &["--nodes", "local:2x1", "--parts", "out"]].concat());
+    // Stopped, they are still at work when the run is interrupted.
+    while nodes_of(&driver).len() < 2 {
+        sleep(Duration::from_millis(1));
+    }
+    nodes_of(&driver).iter().for_each(|&node| kill_process(node, Signal::STOP).unwrap());
     while names(at).len() < 2 {
         sleep(Duration::from_millis(1));
     }
