@@ -64,7 +64,7 @@ fn whichever_node_is_killed() {
     let common = ["wordcount", "text", "--order", "none", "--tile", "256k"];
     let alone = answer(run(at, &common));
     let mut losses = 0;
-    for delay_ms in [100, 300, 500, 700, 900] {
+    for delay_ms in [0, 20, 60, 200, 600] {
         let out = format!("out{delay_ms}");
         let driver =
             started(at, &[&common[..], &["--nodes", "local:3x1", "--parts", &out]].concat());
@@ -186,9 +186,10 @@ fn and_an_interrupt_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     write(at, "text", (0..400_000).map(|at| format!("w{at} ")).collect::<String>());
-    let command = ["wordcount", "text", "--order", "none", "--tile", "64k"];
+    // Of much input, so that nodes are at work for seconds unless they are stopped.
+    let command =
+        [&["wordcount"][..], &["text"; 400], &["--order", "none", "--tile", "1m"]].concat();
     let driver = started(at, &[&command[..], &["--nodes", "local:2x1", "--parts", "out"]].concat());
-    // Stopped, they are still at work when the run is interrupted.
     while nodes_of(&driver).len() < 2 {
         sleep(Duration::from_millis(1));
     }
