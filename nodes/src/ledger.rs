@@ -341,7 +341,7 @@ impl Ledger {
 
     /// Returns the first tile of all leases in flight.
     pub fn first_leased(&self) -> Option<u32> {
-        self.leases.keys().filter_map(|&lease| self.leased(lease)).map(|tiles| tiles.start).min()
+        self.all_leased().first().map(|tiles| tiles.start)
     }
 
     /// Notes a save of some of what a node holds and has not saved yet.

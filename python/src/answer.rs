@@ -45,51 +45,16 @@ pub(crate) trait Answered: Send + Sync {
 
 /// The answer of a run that has ended.
 pub(crate) struct Ended<J: Job> {
-    output: Output<J>,
+    /// Somebody else may have it, too.
+    output: Arc<Output<J>>,
     portions: Vec<Portion>,
 }
 
 impl<J: Job> Ended<J> {
-    pub(crate) fn new(output: Output<J>) -> Ended<J> {
+    pub(crate) fn new(output: impl Into<Arc<Output<J>>>) -> Ended<J> {
+        let output = output.into();
         let portions = output.portions();
         Ended { output, portions }
-    }
-
-    pub(crate) fn into_output(self) -> Output<J> {
-        self.output
-    }
-}
-
-/// An answer that somebody else has, too.
-impl<A: Answered + ?Sized> Answered for Arc<A> {
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-
-    fn portions(&self) -> usize {
-        (**self).portions()
-    }
-
-    fn columns(&self, width: usize) -> Vec<Column> {
-        (**self).columns(width)
-    }
-
-    fn read_in_parts(
-        &self,
-        portion: usize,
-        batch: &mut Batch,
-        most: usize,
-        full: &mut dyn FnMut(&mut Batch) -> tegula::Result<()>,
-    ) -> tegula::Result<()> {
-        (**self).read_in_parts(portion, batch, most, full)
-    }
-
-    fn stats(&self) -> Option<&Stats> {
-        (**self).stats()
-    }
-
-    fn file(&self, number: u32) -> Option<PathBuf> {
-        (**self).file(number)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Parts of an answer that nodes write: a function of Python's writes each.
 
-use crate::answer::{Answer, Answered, Ended};
+use crate::answer::{Answer, Ended};
 use crate::dynamic::Columns;
 use crate::objects::KeyForm;
 use pyo3::prelude::*;
@@ -36,16 +36,15 @@ impl Parted {
         J::Combine: Columns,
         Output<J>: Send + Sync,
     {
-        let ended = Arc::new(Ended::new(output));
-        let answer: Box<dyn Answered> = Box::new(Arc::clone(&ended));
-        let answer = Answer::new(answer, keys, names.to_vec());
+        let output = Arc::new(output);
+        let ended = Ended::new(Arc::clone(&output));
+        let answer = Answer::new(Box::new(ended), keys, names.to_vec());
         Python::attach(|py| self.write.call1(py, (answer, path)).map(drop))
             .map_err(|error| io::Error::other(error.to_string()))
             .and_then(|()| {
                 let kept = || io::Error::other("the function keeps the answer");
-                Arc::into_inner(ended).ok_or_else(kept)
+                Arc::into_inner(output).ok_or_else(kept)
             })
-            .map(Ended::into_output)
             .map_err(|cause| Error::System { action: "write a part of the answer", cause })
     }
 }
