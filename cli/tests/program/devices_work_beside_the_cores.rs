@@ -2,8 +2,6 @@
 
 use super::*;
 use rustix::process::{Pid, Signal, kill_process};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 /// Returns a picture of `pixels` pixels in one row.
 fn picture(folder: &Path, pixels: usize) -> PathBuf {
@@ -152,16 +150,12 @@ fn runs_that_are_killed_go_on_with_and_without_devices() {
         let saved = [&saved[..], &[state.to_str().unwrap()]].concat();
         // Killed while it has the device, as soon as something was saved, unless it is done before that.
         let mut child = count(&device, &saved).spawn().unwrap();
-        let begin = Instant::now();
         let is_saved = || {
             let Ok(entries) = fs::read_dir(state.join("words")) else { return false };
             let names = entries.map(|entry| entry.unwrap().file_name());
             names.into_iter().any(|name| name.to_string_lossy().starts_with("snapshot-"))
         };
-        while !is_saved() && child.try_wait().unwrap().is_none() {
-            assert!(begin.elapsed() < Duration::from_secs(60), "nothing was saved");
-            sleep(Duration::from_millis(1));
-        }
+        wait_until("something is saved", || is_saved() || child.try_wait().unwrap().is_some());
         let _ = kill_process(Pid::from_child(&child), Signal::KILL);
         child.wait().unwrap();
         for device in ["cpu", &device] {

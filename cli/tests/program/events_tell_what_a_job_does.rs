@@ -5,8 +5,6 @@ use super::*;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::ChildStdin;
-use std::thread;
-use std::time::{Duration, Instant};
 
 fn lines(bytes: &[u8]) -> Vec<Value> {
     let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
@@ -184,7 +182,7 @@ fn shares_are_set_and_nonsense_is_refused_while_a_job_runs() {
     ] {
         writeln!(control, "{line}").unwrap();
     }
-    thread::sleep(Duration::from_millis(600));
+    sleep(Duration::from_millis(600));
     fs::write(pipe, "to be or not to be").unwrap();
     let events = lines(&child.wait_with_output().unwrap().stdout);
     assert_eq!(of(&events, "refused").len(), 7);

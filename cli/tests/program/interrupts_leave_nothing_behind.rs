@@ -5,8 +5,6 @@ use super::*;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Child;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 /// The program, started with the default action for interrupts. A shell's background job has them
 /// ignored, and the program leaves an ignored signal ignored.
@@ -23,11 +21,7 @@ pub(super) fn interruptible() -> Command {
 /// Starts a run and waits until it would notice a signal.
 pub(super) fn start(command: &mut Command) -> Child {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let begin = Instant::now();
-    while !catches_interrupts(&child) {
-        assert!(begin.elapsed() < Duration::from_secs(20), "no signal is watched");
-        sleep(Duration::from_millis(5));
-    }
+    wait_until("signals are watched", || catches_interrupts(&child));
     child
 }
 

@@ -2,8 +2,6 @@
 
 use super::*;
 use rustix::process::{Pid, Signal, kill_process};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 use tegula::{Engine, Input, Options, State};
 
 #[test]
@@ -23,11 +21,7 @@ fn with_the_same_command() {
     };
     // Killed as soon as something was saved.
     let mut child = command().spawn().unwrap();
-    let begin = Instant::now();
-    while snapshots(&path("state").join("words")) == 0 {
-        assert!(begin.elapsed() < Duration::from_secs(20), "nothing was saved");
-        sleep(Duration::from_millis(1));
-    }
+    wait_until("something is saved", || snapshots(&path("state").join("words")) > 0);
     let _ = kill_process(Pid::from_child(&child), Signal::KILL);
     child.wait().unwrap();
     // A copy of the state can be shown elsewhere.

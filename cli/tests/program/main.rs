@@ -46,12 +46,23 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 fn tegula() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tegula"));
     // Runs must not use or change the cache of the person who tests.
     command.stdin(Stdio::null()).env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
+}
+
+/// Looks every millisecond until it is so.
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
+        sleep(Duration::from_millis(1));
+    }
 }
 
 /// Runs `tegula wordcount` to its end.

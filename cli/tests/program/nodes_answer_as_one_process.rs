@@ -3,8 +3,6 @@
 use super::*;
 use crate::nodes_survive_kills::nodes_of;
 use rustix::process::{Pid, Signal, kill_process};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 /// Runs a command alone, and over nodes.
 fn both(arguments: &[&str], nodes: &str, folder: &Path) -> (Vec<u8>, Vec<u8>) {
@@ -242,11 +240,7 @@ fn whichever_node_is_killed_or_stopped() {
     for (delay_ms, nodes, gather) in cases {
         let mut driver = command(&["--nodes", nodes, "--gather", gather]);
         let driver = driver.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let begun = Instant::now();
-        while nodes_of(&driver).len() < 3 {
-            assert!(begun.elapsed() < Duration::from_secs(20), "no nodes were started");
-            sleep(Duration::from_millis(1));
-        }
+        wait_until("nodes are started", || nodes_of(&driver).len() == 3);
         sleep(Duration::from_millis(delay_ms));
         // It may have ended already.
         nodes_of(&driver).first().map(|&node| kill_process(node, Signal::KILL));
@@ -256,9 +250,7 @@ fn whichever_node_is_killed_or_stopped() {
     let driver =
         command(&["--nodes", "local:1x1"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn();
     let driver = driver.unwrap();
-    while nodes_of(&driver).is_empty() {
-        sleep(Duration::from_millis(1));
-    }
+    wait_until("a node is started", || !nodes_of(&driver).is_empty());
     kill_process(nodes_of(&driver)[0], Signal::KILL).unwrap();
     let output = driver.wait_with_output().unwrap();
     check_fault(&output, 1, &["no node is left", "node 0", "signal 9"]);
@@ -271,19 +263,13 @@ fn no_node_outlives_its_driver() {
     let mut driver = tegula();
     driver.args(["wordcount", "text", "--nodes", "local:2x1"]).current_dir(folder.path());
     let mut driver = driver.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while nodes_of(&driver).len() < 2 {
-        sleep(Duration::from_millis(1));
-    }
+    wait_until("nodes are started", || nodes_of(&driver).len() == 2);
     let nodes = nodes_of(&driver);
     driver.kill().unwrap();
     driver.wait().unwrap();
-    let begun = Instant::now();
     let is_there = |pid: &Pid| {
         let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         !(status.is_empty() || status.contains(") Z "))
     };
-    while nodes.iter().any(is_there) {
-        assert!(begun.elapsed() < Duration::from_secs(20), "a node goes on without its driver");
-        sleep(Duration::from_millis(5));
-    }
+    wait_until("nodes end with their driver", || !nodes.iter().any(is_there));
 }

@@ -5,8 +5,6 @@ use super::*;
 use crate::nodes_survive_kills::nodes_of;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Child;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 fn words(count: usize) -> String {
     (0..count).map(|at| format!("word{} {at}\n", at * 7 % 997)).collect()
@@ -26,16 +24,13 @@ impl UpNodes {
             .arg("-c")
             .arg(format!("{limit} {exec} {program} nodes up --demo {count} -j {count}"));
         command.env("XDG_RUNTIME_DIR", folder).stdin(Stdio::null()).stderr(Stdio::null());
-        let (nodes, begun) = (UpNodes(command.spawn().unwrap()), Instant::now());
+        let nodes = UpNodes(command.spawn().unwrap());
         let sockets = || {
             let folders = names(folder).into_iter().map(|name| folder.join(name));
             folders.flat_map(|folder| names(&folder)).count()
         };
         let before = sockets();
-        while sockets() < before + count {
-            assert!(begun.elapsed() < Duration::from_secs(20), "no node is up");
-            sleep(Duration::from_millis(5));
-        }
+        wait_until("nodes are up", || sockets() >= before + count);
         nodes
     }
 
@@ -63,9 +58,7 @@ fn a_stopped_node_is_left_out() {
     };
     let alone = answer(command(&[]).output().unwrap());
     let driver = command(&["--nodes", "local:2x1", "--gather", "1"]).spawn().unwrap();
-    while nodes_of(&driver).len() < 2 {
-        sleep(Duration::from_millis(1));
-    }
+    wait_until("nodes are started", || nodes_of(&driver).len() == 2);
     sleep(Duration::from_millis(100));
     kill_process(nodes_of(&driver)[0], Signal::STOP).unwrap();
     assert!(answer(driver.wait_with_output().unwrap()) == alone);
@@ -90,16 +83,12 @@ fn nodes_that_are_up_share_the_work() {
         assert!(answer(run(&[&["--nodes", "up"], more].concat())) == alone, "{more:?}");
     }
     first.signal(Signal::TERM);
-    let begun = Instant::now();
     let ours = |name: &String| name.starts_with(&format!("{}-", first.0.id()));
     let listening = || {
         let folders = names(sockets.path()).into_iter().map(|name| sockets.path().join(name));
         folders.flat_map(|folder| names(&folder)).filter(ours).count()
     };
-    while listening() > 0 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "sockets are left behind");
-        sleep(Duration::from_millis(5));
-    }
+    wait_until("sockets are removed", || listening() == 0);
 }
 
 /// The input's folder is an open file descriptor, which only some nodes have.
@@ -163,9 +152,7 @@ fn two_drivers_of_one_state_are_told_apart() {
         command
     };
     let first = command().spawn().unwrap();
-    while nodes_of(&first).len() < 2 {
-        sleep(Duration::from_millis(1));
-    }
+    wait_until("nodes are started", || nodes_of(&first).len() == 2);
     sleep(Duration::from_millis(100));
     let second = command().output().unwrap();
     let first = answer(first.wait_with_output().unwrap());

@@ -5,8 +5,6 @@
 use super::*;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Child;
-use std::thread::sleep;
-use std::time::Duration;
 
 /// Numbers that follow from a seed (SplitMix64).
 struct Random(u64);
@@ -25,11 +23,17 @@ fn number(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
-/// The processes that a process has started.
+/// The nodes of a driver, once they run the program: until then a driver waits for the process that it has forked, and
+/// would wait for ever if that were stopped.
 pub(crate) fn nodes_of(driver: &Child) -> Vec<Pid> {
     let path = format!("/proc/{0}/task/{0}/children", driver.id());
     let listed = fs::read_to_string(path).unwrap_or_default();
-    listed.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
+    let children = listed.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
+    let is_node = |pid: &Pid| {
+        let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.split('\0').any(|word| word.starts_with("--as-node"))
+    };
+    children.filter(is_node).collect()
 }
 
 #[test]

@@ -2,11 +2,10 @@
 //! machine, whichever node is lost, and the driver holds none of it.
 
 use super::*;
+use crate::interrupts_leave_nothing_behind::{interruptible, start};
 use crate::nodes_survive_kills::nodes_of;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Child;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 fn started(folder: &Path, arguments: &[&str]) -> Child {
     let mut command = tegula();
@@ -68,11 +67,7 @@ fn whichever_node_is_killed() {
         let out = format!("out{delay_ms}");
         let driver =
             started(at, &[&common[..], &["--nodes", "local:3x1", "--parts", &out]].concat());
-        let begun = Instant::now();
-        while nodes_of(&driver).len() < 3 {
-            assert!(begun.elapsed() < Duration::from_secs(20), "no nodes were started");
-            sleep(Duration::from_millis(1));
-        }
+        wait_until("nodes are started", || nodes_of(&driver).len() == 3);
         sleep(Duration::from_millis(delay_ms));
         // It may have ended already.
         nodes_of(&driver).first().map(|&node| kill_process(node, Signal::KILL));
@@ -189,14 +184,11 @@ fn and_an_interrupt_leaves_nothing() {
     // Of much input, so that nodes are at work for seconds unless they are stopped.
     let command =
         [&["wordcount"][..], &["text"; 400], &["--order", "none", "--tile", "1m"]].concat();
-    let driver = started(at, &[&command[..], &["--nodes", "local:2x1", "--parts", "out"]].concat());
-    while nodes_of(&driver).len() < 2 {
-        sleep(Duration::from_millis(1));
-    }
+    let parts = ["--nodes", "local:2x1", "--parts", "out"];
+    let driver = start(interruptible().args(command).args(parts).current_dir(at));
+    wait_until("nodes are started", || nodes_of(&driver).len() == 2);
     nodes_of(&driver).iter().for_each(|&node| kill_process(node, Signal::STOP).unwrap());
-    while names(at).len() < 2 {
-        sleep(Duration::from_millis(1));
-    }
+    wait_until("a folder is made", || names(at).len() == 2);
     kill_process(Pid::from_child(&driver), Signal::INT).unwrap();
     let output = driver.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
