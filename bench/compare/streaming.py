@@ -96,6 +96,14 @@ GOALS = (
         "x CPU",
         0.8,
     ),
+    Goal(
+        "its scripts alone",
+        "hadoop: scripts alone",
+        "hadoop: local",
+        cpu,
+        "x CPU",
+        0.8,
+    ),
     Goal("a tiny mrjob, tegula hadoop", "tiny: tegula hadoop", None, wall, "s", 1.5),
     Goal(
         "a tiny mrjob, tegula hadoop",
@@ -164,6 +172,9 @@ def programs_of(options: argparse.Namespace, folder: Path) -> list[list[Program]
             "TEGULA_HDFS": f"{folder}/hdfs",
             "MRJOB_CONF": "/dev/null",
             "LC_ALL": "C",
+            # As a person has it: a variable that is empty is none to Python.
+            "PYTHONUNBUFFERED": "",
+            "PYTHONDONTWRITEBYTECODE": "",
             # As an environment that is activated has it: tasks start `python3`.
             "PATH": f"{options.python.parent}{os.pathsep}{os.environ['PATH']}",
         }
@@ -234,6 +245,24 @@ def programs_of(options: argparse.Namespace, folder: Path) -> list[list[Program]
     ]
     job = str(options.job)
     text, less = str(texts["mrjob"]), str(texts["hadoop"])
+
+    # What no runner can do without: the job's scripts, each half of the text by a mapper and a combiner.
+    def step(part: str, source: str, result: str) -> str:
+        return f"{python} {job} --step-num=0 --{part} <{folder}/{source} >{folder}/{result}"
+
+    halves = ("half.00", "half.01")
+    mapped = [step("mapper", half, f"{half}.mapped") for half in halves]
+    combined = [
+        step("combiner", f"{half}.sorted", f"{half}.combined") for half in halves
+    ]
+    prepared = [
+        f"split --number=l/2 --numeric-suffixes {less} {folder}/half.",
+        *mapped,
+        *(f"sort {folder}/{half}.mapped >{folder}/{half}.sorted" for half in halves),
+        *combined,
+        f"sort {folder}/half.*.combined >{folder}/combined.sorted",
+    ]
+    scripts = [*mapped, *combined, step("reducer", "combined.sorted", "reduced")]
     return [
         [
             program(
@@ -292,6 +321,14 @@ def programs_of(options: argparse.Namespace, folder: Path) -> list[list[Program]
         [
             program("hadoop: tegula", python, job, less, *hadoop, has_family=True),
             program("hadoop: local", python, job, less, "-r", "local", has_family=True),
+            program(
+                "hadoop: scripts alone",
+                "sh",
+                "-c",
+                "; ".join(scripts),
+                has_family=True,
+                prepare=f"test -f {folder}/combined.sorted || {{ {'; '.join(prepared)}; }}",
+            ),
         ],
         [
             program("tiny: tegula hadoop", python, job, str(texts["tiny"]), *hadoop),

@@ -63,9 +63,10 @@ const MEMORY_PARTS: u64 = 16;
 const SPLIT_BYTES_LEAST: u64 = 256 << 10;
 /// And a line of each worker's command this one, as the pairs that are combined at once.
 const LINE_PARTS: u64 = 16;
-/// A small input is divided into tasks of this size at least, for which the start of a command costs little.
+/// A small input is divided among the workers into tasks between these sizes. The start of an interpreter, and of its
+/// combiner's, costs as much as a mapper's work on 1 to 2 MiB.
 const SHARED_SPLIT_BYTES_LEAST: u64 = 2 << 20;
-const TASKS_PER_WORKER: u64 = 2;
+const SHARED_SPLIT_BYTES_MOST: u64 = 16 << 20;
 /// Buffers of a worker for its command's pipes.
 const PIPES_BYTES: usize = 2 << 20;
 
@@ -179,8 +180,9 @@ impl Settings {
         let room = host.memory_bytes.map_or(u64::MAX, |bytes| bytes / MEMORY_PARTS / workers);
         let mut split_bytes = tile_bytes.min(room.max(SPLIT_BYTES_LEAST));
         if !self.is_map_only() && self.split_bytes.is_none() {
-            // Nobody sees the number of map tasks, so a small input has some for each worker.
-            let share = input_bytes / (TASKS_PER_WORKER * workers);
+            // Nobody sees the number of map tasks, so a small input has the same number for each worker.
+            let tasks = workers * input_bytes.div_ceil(workers * SHARED_SPLIT_BYTES_MOST).max(1);
+            let share = input_bytes.div_ceil(tasks);
             split_bytes = split_bytes.min(share.max(SHARED_SPLIT_BYTES_LEAST));
         }
         Options {
