@@ -3,10 +3,10 @@
 
 A node with a quota of 0.1 of a core is a machine ten times slower. Beside it stands the paper's Basic: the text in equal
 parts, one for each node, mapped by separate processes under the same quotas, of which the slowest decides. Reported are the
-part of the sum of all speeds that was used, where the ideal is the processor time of one undisturbed worker divided by
-the sum of quotas; how long nodes had nothing to do before the last ended; the part of the quotas that the machine gave;
-the processor time beside that of one worker; and the driver's own. Jobs over nodes take half a minute, because they read the
-text many times over; the others' times are in proportion to fewer.
+part of the sum of all speeds that was used: of those at which separate processes map side by side under the same quotas, and
+of those that one undisturbed worker would have in their processor time; how long nodes had nothing to do before the
+last ended; the part of the quotas that the machine gave; the processor time beside that of one worker; and the driver's own.
+Jobs over nodes take half a minute, because they read the text many times over; the others' times are in proportion to fewer.
 
 What this cannot show: the nodes share memory bandwidth, the page cache and one kernel's clock, and there is no network. A
 busy machine gives less than the quotas; the processor time that the groups were given says how much.
@@ -21,6 +21,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -183,31 +184,59 @@ def equal_parts(
     tegula: Path, text: Path, quotas: tuple[float, ...], folder: Path
 ) -> float:
     """Return how long separate processes need for equal parts of the text."""
-    parts = parts_of(text, len(quotas), folder)
-    groups = [Group(str(at), quota) for at, quota in enumerate(quotas)]
-    with groups_of(groups):
-        began = time.monotonic()
-        runs = []
-        for group, part in zip(groups, parts, strict=True):
-            run = subprocess.Popen(on_one_worker(tegula, part))
-            group.add(run.pid)
-            runs.append(run)
-        exits = [run.wait() for run in runs]
-        if any(exits):
-            raise Failed("a run of a part failed")
-        wall = time.monotonic() - began
+    parts = parts_of(text, [1] * len(quotas), folder)
+    commands = [on_one_worker(tegula, part) for part in parts]
+    wall = side_by_side(commands, quotas)
     for part in parts:
         part.unlink()
     return wall
 
 
-def parts_of(text: Path, count: int, folder: Path) -> list[Path]:
-    """Write equal parts of a text to the folder."""
-    size, parts = text.stat().st_size, []
+def sum_of_speeds(
+    tegula: Path, text: Path, quotas: tuple[float, ...], folder: Path
+) -> float:
+    """Return the bytes a second that separate processes map side by side, each a part of the text by its quota."""
+    parts = parts_of(text, quotas, folder)
+    stats = [folder / f"stats-{at}.json" for at in range(len(quotas))]
+    commands = [
+        [*on_one_worker(tegula, part), "--stats-json", str(path)]
+        for part, path in zip(parts, stats, strict=True)
+    ]
+    side_by_side(commands, quotas)
+    speeds = 0.0
+    for part, path in zip(parts, stats, strict=True):
+        found = json.loads(path.read_text())
+        wall = {stage["stage"]: stage["wall_s"] for stage in found["stages"]}
+        speeds += found["bytes"] / wall["map"]
+        part.unlink()
+    return speeds
+
+
+def side_by_side(commands: list[list[str]], quotas: tuple[float, ...]) -> float:
+    """Run commands under quotas, and return how long the last needs."""
+    groups = [Group(str(at), quota) for at, quota in enumerate(quotas)]
+    with groups_of(groups):
+        began = time.monotonic()
+        runs = []
+        for group, command in zip(groups, commands, strict=True):
+            run = subprocess.Popen(command)
+            group.add(run.pid)
+            runs.append(run)
+        exits = [run.wait() for run in runs]
+        if any(exits):
+            raise Failed("a run of a part failed")
+        return time.monotonic() - began
+
+
+def parts_of(text: Path, shares: Sequence[float], folder: Path) -> list[Path]:
+    """Write parts of a text to the folder, as large as their shares."""
+    size, parts, shared = text.stat().st_size, [], 0.0
     with text.open("rb") as whole:
-        for at in range(count):
+        for at, share in enumerate(shares):
+            shared += share
+            end = round(size * shared / sum(shares))
             part = folder / f"part-{at}"
-            part.write_bytes(whole.read(size * (at + 1) // count - size * at // count))
+            part.write_bytes(whole.read(end - whole.tell()))
             parts.append(part)
     return parts
 
@@ -323,7 +352,7 @@ def main() -> int:
         warm(text)
         for count in options.nodes:
             quotas = QUOTAS[count]
-            cpu, runs, basic = [], [], []
+            cpu, runs, basic, speeds = [], [], [], []
             for _ in range(options.runs):
                 cpu.append(alone(options.tegula, text) * TIMES_OVER_NODES / TIMES)
                 times = TIMES_OVER_NODES
@@ -331,13 +360,20 @@ def main() -> int:
                 runs.append(run)
                 wall = equal_parts(options.tegula, text, quotas, folder)
                 basic.append(wall * TIMES_OVER_NODES / TIMES)
+                speeds.append(sum_of_speeds(options.tegula, text, quotas, folder))
             ideal = min(cpu) / sum(quotas)
             used = [ideal / run.wall_s for run in runs]
+            size = text.stat().st_size * TIMES_OVER_NODES
+            of_speeds = [
+                size / run.wall_s / speed
+                for run, speed in zip(runs, speeds, strict=True)
+            ]
             by_parts = [ideal / wall for wall in basic]
             rows.append(
                 [
                     str(count),
                     f"{sum(quotas):.2f}",
+                    f"{median(of_speeds):.2f} ({min(of_speeds):.2f}-{max(of_speeds):.2f})",
                     f"{median(used):.2f} ({min(used):.2f}-{max(used):.2f})",
                     f"{100 * median(run.idle_part for run in runs):.1f} %",
                     f"{median(run.cpu_s / run.wall_s for run in runs) / sum(quotas):.2f}",
@@ -353,12 +389,14 @@ def main() -> int:
                     "cpu_alone_s": cpu,
                     "runs": [vars(run) for run in runs],
                     "equal_parts_wall_s": basic,
+                    "speeds_bytes_per_s": speeds,
                 }
             )
     heads = [
         "nodes",
         "sum of quotas",
         "of all speeds",
+        "of one worker's",
         "idle",
         "quotas given",
         "CPU of one worker's",

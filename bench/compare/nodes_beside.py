@@ -219,7 +219,7 @@ def ready(options: argparse.Namespace, folder: Path, raw: list[dict]) -> None:
     time.sleep(1)
     command = [str(options.tegula), "wordcount", str(text), "--tile", "4M"]
     command += ["-o", "/dev/null", "--progress", "off"]
-    shares = nodes.parts_of(text, READY, folder)
+    shares = nodes.parts_of(text, [1] * READY, folder)
     ways = {
         "alone": [command],
         "share": [
