@@ -40,6 +40,7 @@ QUOTAS = {
 PERIOD_US = 20_000
 TIMES = 8
 TIMES_OVER_NODES = 40
+TIMES_IN_PARTS = 2
 # The memory of a node that is sent the input.
 SMALL_MIB = 64
 
@@ -185,7 +186,7 @@ def equal_parts(
 ) -> float:
     """Return how long separate processes need for equal parts of the text."""
     parts = parts_of(text, [1] * len(quotas), folder)
-    commands = [on_one_worker(tegula, part) for part in parts]
+    commands = [on_one_worker(tegula, part, times=TIMES_IN_PARTS) for part in parts]
     wall = side_by_side(commands, quotas)
     for part in parts:
         part.unlink()
@@ -359,7 +360,7 @@ def main() -> int:
                 run = over_nodes(options.tegula, text, quotas, folder, times=times)
                 runs.append(run)
                 wall = equal_parts(options.tegula, text, quotas, folder)
-                basic.append(wall * TIMES_OVER_NODES / TIMES)
+                basic.append(wall * TIMES_OVER_NODES / TIMES_IN_PARTS)
                 speeds.append(sum_of_speeds(options.tegula, text, quotas, folder))
             ideal = min(cpu) / sum(quotas)
             used = [ideal / run.wall_s for run in runs]
