@@ -28,6 +28,8 @@ import family
 
 WARM_BLOCK_BYTES = 1 << 20
 OUTPUT_KEPT_BYTES = 64 << 10
+# Before anything is measured.
+LOAD_BEFORE = os.getloadavg()
 
 
 @dataclass(frozen=True)
@@ -297,6 +299,7 @@ def write_rows(
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": commit(),
         "machine": machine(),
+        "load_before": LOAD_BEFORE,
         "versions": versions,
         "runs": rows,
         **(also or {}),

@@ -25,7 +25,6 @@ from measure import (
     Program,
     first_lines,
     interleaved,
-    machine,
     run_script,
     table,
     versions_of,
@@ -247,7 +246,7 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     options = arguments()
     versions = versions_of(PACKAGES)
-    everything, left_out, before = [], {}, machine()
+    everything, left_out = [], {}
     with tempfile.TemporaryDirectory(dir=options.corpus) as scratch:
         for job, name in TEXTS.items():
             text, folder = options.corpus / name, Path(scratch)
@@ -259,7 +258,7 @@ def main() -> int:
     for name, reason in left_out.items():
         print(f"Left out: {name}: {reason}")
     if not options.small:
-        also = {"load_before": before["load_average"], "left_out": left_out}
+        also = {"left_out": left_out}
         write_results(options.out, everything, versions, also)
     return 0
 

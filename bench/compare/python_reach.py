@@ -26,7 +26,6 @@ import family
 from measure import (
     Failed,
     first_lines,
-    machine,
     run_script,
     table,
     versions_of,
@@ -400,7 +399,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    options, before = arguments(), machine()
+    options = arguments()
     runs = options.runs
     with tempfile.TemporaryDirectory(dir=options.corpus) as scratch:
         texts = Path(scratch)
@@ -427,7 +426,7 @@ def main() -> int:
     if not options.small:
         versions = versions_of(PACKAGES)
         kept = [asdict(row) | {"holds": row.holds} for row in rows]
-        also = {"load_before": before["load_average"], "cores": os.cpu_count()}
+        also = {"cores": os.cpu_count()}
         write_rows(options.out, kept, versions, also)
     return 0
 

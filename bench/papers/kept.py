@@ -199,7 +199,8 @@ def told(name: str) -> str:
     commits = age(commit)
     where = "not in this history" if commits is None else f"{commits} commits ago"
     old = f"; **older than {COMMITS_MOST} commits**" if is_old(name) else ""
-    load = machine["load_average"][0]
+    # What is measured may be more processes than there are cores.
+    load = raw.get("load_before", machine["load_average"])[0]
     # Other programs then had a part of the processors.
     busy = (
         "; **on a busy machine, so only ratios of processor time say something**"
