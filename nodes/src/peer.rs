@@ -20,7 +20,7 @@ use tegula::{Error, Input, RangeSource, Result};
 use tegula_input::input::{Source, open_file};
 
 /// Bytes that are read and sent at a time: the memory of a connection.
-const PIECE_BYTES: u64 = 256 << 10;
+const PIECE_BYTES: usize = 256 << 10;
 const REFUSED: u64 = u64::MAX;
 const PAIRS: u64 = u64::MAX - 1;
 const ANSWER: u64 = u64::MAX - 2;
@@ -146,34 +146,41 @@ fn serve_all(mut connection: TcpStream, token: u128, offer: &Offer) -> io::Resul
     if u128::from_le_bytes(given) != token {
         return Ok(());
     }
+    let mut piece = vec![0; PIECE_BYTES];
     loop {
         match number(&mut connection)? {
             PAIRS => send_pairs(&mut connection, offer)?,
             ANSWER => send_answer(&mut connection, offer)?,
             length if length <= NAME_BYTES_MOST => {
-                send_bytes(&mut connection, length as usize, offer)?;
+                send_bytes(&mut connection, length as usize, offer, &mut piece)?;
             }
             _ => return Ok(()),
         }
     }
 }
 
-fn send_bytes(connection: &mut TcpStream, name_bytes: usize, offer: &Offer) -> io::Result<()> {
-    let (mut name, mut piece) = (vec![0; name_bytes], Vec::new());
+fn send_bytes(
+    connection: &mut TcpStream,
+    name_bytes: usize,
+    offer: &Offer,
+    piece: &mut [u8],
+) -> io::Result<()> {
+    let mut name = vec![0; name_bytes];
     connection.read_exact(&mut name)?;
     let (mut offset, mut left) = (number(connection)?, number(connection)?);
     let source = offer.lock().files.clone();
     let name = Path::new(OsStr::from_bytes(&name));
     while left > 0 {
-        piece.resize(left.min(PIECE_BYTES) as usize, 0);
+        let length = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let piece = &mut piece[..length];
         let read = match &source {
-            Some(source) => source.read_at(name, offset, &mut piece),
+            Some(source) => source.read_at(name, offset, piece),
             None => Err(io::Error::other("the input cannot be sent to another node")),
         };
         if let Err(cause) = read {
             return refuse(connection, &cause);
         }
-        send(connection, &piece)?;
+        send(connection, piece)?;
         (offset, left) = (offset + piece.len() as u64, left - piece.len() as u64);
     }
     Ok(())
