@@ -156,8 +156,8 @@ impl Fed {
         // At most one unit lies there while the next one comes.
         let spare = if lane.units.len() > 1 { lane.units.pop_front() } else { None };
         let mut bytes = spare.map(|unit| unit.bytes).unwrap_or_default();
-        // What lies there is written over. Only what is missing is filled, which code made for its size does byte by
-        // byte.
+        // What the buffer holds is written over, so only its growth is filled with zeros. The crate is compiled for
+        // size, and fills a vector byte by byte.
         bytes.resize(size as usize, 0);
         let unit = Unit { name: name.to_path_buf(), offset, bytes };
         connection.ask(&unit.name, offset, size)?;

@@ -146,6 +146,7 @@ fn serve_all(mut connection: TcpStream, token: u128, offer: &Offer) -> io::Resul
     if u128::from_le_bytes(given) != token {
         return Ok(());
     }
+    // One for all requests: a buffer for each would be filled with zeros each time.
     let mut piece = vec![0; PIECE_BYTES];
     loop {
         match number(&mut connection)? {

@@ -63,8 +63,8 @@ const MEMORY_PARTS: u64 = 16;
 const SPLIT_BYTES_LEAST: u64 = 256 << 10;
 /// And a line of each worker's command this one, as the pairs that are combined at once.
 const LINE_PARTS: u64 = 16;
-/// A small input is divided among the workers into tasks between these sizes. The start of an interpreter, and of its
-/// combiner's, costs as much as a mapper's work on 1 to 2 MiB.
+/// A small input is divided equally among the workers, into tasks of these sizes. The start of an interpreter and of
+/// that of its combiner costs as much as a mapper's work on 1 to 2 MiB.
 const SHARED_SPLIT_BYTES_LEAST: u64 = 2 << 20;
 const SHARED_SPLIT_BYTES_MOST: u64 = 16 << 20;
 /// Buffers of a worker for its command's pipes.
