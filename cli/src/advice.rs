@@ -14,6 +14,7 @@ pub fn of(error: &Error) -> Option<&'static str> {
             StorageError::Folder { .. } | StorageError::Full { .. } | StorageError::Access { .. },
         ) => Some("--scratch names another folder for scratch files"),
         Error::State(error) => of_state(error),
+        Error::Option { option: "in_order", .. } => Some("--show-in-order asks for them"),
         _ => None,
     }
 }

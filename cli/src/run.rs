@@ -6,7 +6,7 @@
 use crate::arguments;
 use crate::control::{self, Steered};
 use crate::events::{Events, Watched};
-use crate::flags::{AnswerFlags, HashFlag, PipelineFlag, ReadsFlag, RunFlags, grouping};
+use crate::flags::{AnswerFlags, HashFlag, ReadsFlag, RunFlags, grouping};
 use crate::format::Line;
 #[cfg(feature = "nodes")]
 use crate::nodes;
@@ -104,7 +104,7 @@ fn run_and_report(
 }
 
 /// Refuses a flag, if it was given, that would change nothing.
-fn refuse(is_given: bool, option: &'static str, cause: &str) -> Result<()> {
+pub(crate) fn refuse(is_given: bool, option: &'static str, cause: &str) -> Result<()> {
     match is_given {
         true => Err(Error::Option { option, cause: cause.to_owned() }),
         false => Ok(()),
@@ -472,25 +472,6 @@ impl<'a> Run<'a> {
 
     /// Sorts the input, and writes it where the flags say.
     pub(crate) fn sort(&mut self, sort: &Sort, input: Input) -> Result<()> {
-        #[cfg(feature = "nodes")]
-        nodes::refuse(self.flags, true, "records are sorted by one machine")?;
-        let flags = self.flags;
-        refuse(
-            flags.tile.0.is_some(),
-            "--tile",
-            "a sort has no tiles; --split is what a worker reads",
-        )?;
-        refuse(
-            flags.pipeline == PipelineFlag::Off,
-            "--pipeline",
-            "a sort has no tiles that could wait",
-        )?;
-        refuse(flags.groups != "auto", "--groups", "all workers of a sort share one queue")?;
-        refuse(
-            flags.skip_bad,
-            "--skip-bad",
-            "every line is a record, and so are N bytes; none is bad",
-        )?;
         self.clear_terminal();
         let (engine, options) = (&self.engine, self.options());
         let to = self.flags.output.as_deref();

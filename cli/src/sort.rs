@@ -1,8 +1,10 @@
 //! `tegula sort`: its own flags, and the sort that they make.
 
-use crate::flags::RunFlags;
+use crate::flags::{PipelineFlag, RunFlags};
+#[cfg(feature = "nodes")]
+use crate::nodes;
 use crate::request::Request;
-use crate::run;
+use crate::run::{self, refuse};
 use clap::Args;
 use std::ffi::OsString;
 use std::ops::Range;
@@ -58,9 +60,24 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     }
     (sort.reverse, sort.unique) = (flags.reverse, flags.unique);
     run::command(&flags.run, Request::of("sort"), |run| {
+        check(&flags.run)?;
         let input = run.input(&flags.paths)?;
         run.sort(&sort, input)
     })
+}
+
+/// Refuses flags of other jobs that a sort does not know.
+fn check(flags: &RunFlags) -> Result<()> {
+    #[cfg(feature = "nodes")]
+    nodes::refuse(flags, true, "records are sorted by one machine")?;
+    let has_tiles = flags.tile.0.is_some();
+    refuse(has_tiles, "--tile", "a sort has no tiles; --split is what a worker reads")?;
+    let waits = flags.pipeline == PipelineFlag::Off;
+    refuse(waits, "--pipeline", "a sort has no tiles that could wait")?;
+    refuse(flags.groups != "auto", "--groups", "all workers of a sort share one queue")?;
+    let cause = "every line is a record, and so are N bytes; none is bad";
+    refuse(flags.skip_bad, "--skip-bad", cause)?;
+    refuse(flags.state.is_some(), "--state", "a sort has no partials that could be saved")
 }
 
 fn kind(text: &str) -> Result<Kind, String> {

@@ -194,7 +194,8 @@ impl Wanted {
 
     /// Checks that an input allows such shows.
     pub(crate) fn check(&self, plan: &Plan, is_incremental: bool) -> Result<()> {
-        let refuse = |cause: &str| Err(Error::Option { option: "show", cause: cause.to_owned() });
+        let fault = |option, cause: &str| Err(Error::Option { option, cause: cause.to_owned() });
+        let refuse = |cause| fault("show", cause);
         let streams = plan.parts.iter().any(|part| matches!(part, Part::Stream(_)));
         let ranged = plan.parts.iter().all(|part| matches!(part, Part::Ranged(_)));
         match self.every {
@@ -206,11 +207,13 @@ impl Wanted {
             Every::Part(_) if streams => refuse(
                 "the length of a stream is not known, so no part of it either; give a time or bytes",
             ),
-            _ if self.in_order && !ranged => refuse(
+            _ if self.in_order && !ranged => fault(
+                "in_order",
                 "shows in the order of the input are of files that can be read at any offset; \
                  leave the order, or decompress or save the input first",
             ),
-            _ if self.in_order && is_incremental => refuse(
+            _ if self.in_order && is_incremental => fault(
+                "in_order",
                 "a run that finds the tiles of another one begins with tiles from anywhere, so its shows cannot \
                  be in the order of the input; leave the order, or the tiles",
             ),
