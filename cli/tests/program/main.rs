@@ -12,6 +12,7 @@ mod devices_work_beside_the_cores;
 mod errors_have_the_advice_of_their_kind;
 mod events_tell_what_a_job_does;
 mod every_command_bears_odd_input;
+mod every_flag_does_something;
 mod exit_codes_are_as_documented;
 mod generated_input_is_the_same_again;
 mod interrupts_leave_nothing_behind;
@@ -47,7 +48,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 fn tegula() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tegula"));
