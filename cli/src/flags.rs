@@ -137,8 +137,8 @@ pub(crate) struct RunFlags {
 
     /// Do the work on several nodes, which are processes on this machine: local:4 starts four, and local:4x1,1x2:512M
     /// four of one worker and one of two that may hold 512 MiB; local:1,1x1:64M:streamed has one that does not read the
-    /// input, which the other sends; up takes those that `tegula nodes up` has started; ray://auto and ray://host:port
-    /// are the machines of a Ray cluster. The answer is the same.
+    /// input, which the other sends, and 64M:streamed=1M in units of that size; up takes those that `tegula nodes up` has
+    /// started; ray://auto and ray://host:port are the machines of a Ray cluster. The answer is the same.
     #[cfg(feature = "nodes")]
     #[arg(long, value_name = "local:N,...|up|ray://auto", value_parser = crate::nodes::parse, help_heading = "Run")]
     pub(crate) nodes: Option<crate::nodes::NodesFlag>,

@@ -16,7 +16,7 @@ use std::str::FromStr;
 use std::thread;
 use tegula::{Error, Options, Order, Result, Topology};
 use tegula_nodes::local::{LocalNodes, Relay, Up, folder, seat};
-use tegula_nodes::{Carrier, Here, Machines, Rules};
+use tegula_nodes::{Carrier, Here, Machines, Rules, Units};
 
 /// The nodes of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,15 +52,15 @@ pub(crate) struct Flags {
 pub(crate) struct Shape {
     pub(crate) workers: Option<usize>,
     pub(crate) memory: Option<u64>,
-    /// Whether other nodes send it the input.
-    pub(crate) is_streamed: bool,
+    /// The units in which other nodes send it the input; `None` if it reads the input itself.
+    pub(crate) streamed: Option<Units>,
     /// Where other nodes reach it; on this machine if nothing is said.
     pub(crate) host: Option<IpAddr>,
 }
 
 const HINT: &str = "write local: and a number of nodes (local:4), or numbers with the workers and the memory of \
-                    each (local:4x1,1x2:512M), and :streamed after the memory of nodes to which others send the input; \
-                    up for nodes that `tegula nodes up` has started; or the address of a Ray cluster (ray://auto, \
+                    each (local:4x1,1x2:512M), and :streamed after the memory of nodes to which others send the input, \
+                    or :streamed=1M if in units of that size; up for nodes that `tegula nodes up` has started; or the address of a Ray cluster (ray://auto, \
                     ray://host:port)";
 /// Names the interpreter of Python that has the package, which carries messages over Ray.
 const PYTHON: &str = "TEGULA_PYTHON";
@@ -88,7 +88,7 @@ pub(crate) fn parse(text: &str) -> Result<NodesFlag, String> {
             return Err(format!("give {NODES_MOST} nodes at most"));
         }
     }
-    if shapes.iter().all(|shape| shape.is_streamed) {
+    if shapes.iter().all(|shape| shape.streamed.is_some()) {
         return Err("at least one node must read the input: leave out one :streamed".to_owned());
     }
     Ok(NodesFlag::Local(shapes))
@@ -97,22 +97,26 @@ pub(crate) fn parse(text: &str) -> Result<NodesFlag, String> {
 impl FromStr for Shape {
     type Err = String;
 
-    /// Parses `2`, `2:512M`, `:512M`, `2:512M:streamed` or nothing, and `@10.0.0.7` after it.
+    /// Parses `2`, `2:512M`, `:512M`, `2:512M:streamed`, `2:512M:streamed=1M` or nothing, and `@10.0.0.7` after it.
     fn from_str(text: &str) -> Result<Shape, String> {
         let (text, host) = match text.split_once('@') {
             Some((text, host)) => (text, Some(host.parse().map_err(|_| HINT)?)),
             None => (text, None),
         };
-        let (text, is_streamed) = match text.strip_suffix(":streamed") {
-            Some(text) => (text, true),
-            None => (text, false),
+        let (text, streamed) = match text.split_once(":streamed") {
+            Some((text, "")) => (text, Some(Units::ByRate)),
+            Some((text, size)) => {
+                let size = size.strip_prefix('=').ok_or(HINT)?;
+                (text, Some(Units::Of(size::parse(size)?)))
+            }
+            None => (text, None),
         };
         let (workers, memory) = text.split_once(':').unwrap_or((text, ""));
         let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         Ok(Shape {
             workers: given(workers).map(|workers| count(&workers)).transpose()?,
             memory: given(memory).map(|memory| size::parse(&memory)).transpose()?,
-            is_streamed,
+            streamed,
             host,
         })
     }
@@ -122,7 +126,11 @@ impl Shape {
     fn argument(self) -> String {
         let text = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
         let workers = text(self.workers.map(|workers| workers as u64));
-        let streamed = if self.is_streamed { ":streamed" } else { "" };
+        let streamed = match self.streamed {
+            Some(Units::ByRate) => ":streamed".to_owned(),
+            Some(Units::Of(size)) => format!(":streamed={size}"),
+            None => String::new(),
+        };
         let host = self.host.map_or(String::new(), |host| format!("@{host}"));
         format!("--as-node={workers}:{}{streamed}{host}", text(self.memory))
     }
@@ -136,7 +144,7 @@ pub(crate) fn machines(flags: &RunFlags) -> Result<Machines> {
         let to = io::stdout().as_fd().try_clone_to_owned().map_err(fault)?;
         let here = Here {
             memory_bytes: shape.memory.or(flags.memory),
-            reads: !shape.is_streamed,
+            streamed: shape.streamed,
             host: shape.host.unwrap_or(Ipv4Addr::LOCALHOST.into()),
         };
         return Ok(Machines::Node(seat(File::from(from), File::from(to), here)?));
@@ -150,6 +158,7 @@ pub(crate) fn machines(flags: &RunFlags) -> Result<Machines> {
     )?;
     let carrier: Box<dyn Carrier> = match nodes {
         NodesFlag::Local(shapes) => {
+            shapes.iter().try_for_each(|shape| check_units(flags, shape))?;
             let all = flags.workers.unwrap_or_else(|| Topology::detect().workers());
             let usual = Some((all / shapes.len()).max(1));
             let shaped = |shape: &Shape| Shape { workers: shape.workers.or(usual), ..*shape };
@@ -166,10 +175,18 @@ pub(crate) fn machines(flags: &RunFlags) -> Result<Machines> {
     Ok(Machines::over(carrier, rules))
 }
 
+/// Refuses units that are too small, or too large for the memory of their node.
+fn check_units(flags: &RunFlags, shape: &Shape) -> Result<()> {
+    let sizes = Units::sizes(shape.memory.or(flags.memory));
+    let is_refused = matches!(shape.streamed, Some(Units::Of(size)) if !sizes.contains(&size));
+    let (least, most) = (size::show(*sizes.start()), size::show(*sizes.end()));
+    refuse(flags, is_refused, &format!("a node with this memory takes units of {least} to {most}"))
+}
+
 /// Refuses nodes to which others send the input, for a command of several jobs.
 pub(crate) fn refuse_streamed(flags: &RunFlags) -> Result<()> {
     let has_streamed = match &flags.nodes {
-        Some(NodesFlag::Local(shapes)) => shapes.iter().any(|shape| shape.is_streamed),
+        Some(NodesFlag::Local(shapes)) => shapes.iter().any(|shape| shape.streamed.is_some()),
         _ => false,
     };
     refuse(flags, has_streamed, "each node reads the input of this command; leave out :streamed")
@@ -282,12 +299,15 @@ mod tests {
             "local:1x1@nowhere",
             "local:2x1:1G:streamed",
             "local:1,1x:streame",
+            "local:1,1x:streamed1M",
+            "local:1,1x:streamed=",
         ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
-        for (is_streamed, host) in [(false, None), (true, None), (true, Some("10.0.0.7"))] {
+        let (by_rate, fixed) = (Some(Units::ByRate), Some(Units::Of(1 << 20)));
+        for (streamed, host) in [(None, None), (by_rate, None), (fixed, Some("10.0.0.7"))] {
             let host = host.map(|host| host.parse().unwrap());
-            let shape = Shape { is_streamed, host, ..shape(Some(3), Some(1 << 30)) };
+            let shape = Shape { streamed, host, ..shape(Some(3), Some(1 << 30)) };
             let argument = shape.argument();
             assert_eq!(argument.strip_prefix("--as-node=").map(str::parse), Some(Ok(shape)));
         }

@@ -1,7 +1,7 @@
 //! The seam between a job over nodes and what carries its messages: pipes to processes, calls of actors, sockets. A
 //! carrier brings the bytes of orders and reports to the other end, whole and in order, and says that a node is gone.
 
-use crate::fed::Fed;
+use crate::fed::{Fed, Units};
 use crate::message::{Order, Report};
 use crate::node::{Dropped, Node, Obeyed, ToWrite};
 use crate::parts::Parts;
@@ -65,8 +65,8 @@ pub struct Seat {
     memory_bytes: Option<u64>,
     /// Where others get what this node has.
     listening: Listening,
-    /// Whether it reads the input itself.
-    reads: bool,
+    /// The units in which others send the input; `None` if it reads the input itself.
+    streamed: Option<Units>,
     /// The input that others send.
     fed: Option<Arc<Fed>>,
 }
@@ -131,8 +131,8 @@ struct Next {
 pub struct Here {
     /// The memory that jobs may use; `None`: all there is.
     pub memory_bytes: Option<u64>,
-    /// Whether it reads the input itself. If not, other nodes send it.
-    pub reads: bool,
+    /// The units in which other nodes send the input; `None` if it reads the input itself.
+    pub streamed: Option<Units>,
     /// The address by which other nodes reach this machine.
     pub host: IpAddr,
 }
@@ -171,12 +171,13 @@ impl Seat {
         here: Here,
         tell: impl Fn(&[u8]) -> Result<()> + Send + Sync + 'static,
     ) -> Result<(Seat, Orders)> {
-        let (listening, reads) = (Listening::on(here.host)?, here.reads);
+        let Here { memory_bytes, streamed, host } = here;
+        let listening = Listening::on(host)?;
         let (sender, orders) = channel();
         let dropped = Arc::new(Mutex::new(Dropped::default()));
         let put = Orders { orders: sender, dropped: Arc::clone(&dropped) };
-        let (tell, memory_bytes) = (Arc::new(tell), here.memory_bytes);
-        Ok((Seat { orders, tell, dropped, memory_bytes, listening, reads, fed: None }, put))
+        let tell = Arc::new(tell);
+        Ok((Seat { orders, tell, dropped, memory_bytes, listening, streamed, fed: None }, put))
     }
 
     /// Returns the input of the next job, whose bytes other nodes send, on a node that cannot read it.
@@ -185,15 +186,13 @@ impl Seat {
     /// [`Error::Cancelled`] when the driver needs this node no more, and
     /// [`StorageError::Damaged`](tegula::StorageError::Damaged) if it is of another version.
     pub fn sent_input(&mut self) -> Result<Option<Input>> {
-        if self.reads {
-            return Ok(None);
-        }
+        let Some(units) = self.streamed else { return Ok(None) };
         (self.tell)(&Report::Asks.encode())?;
         let Ok(Order::Input { from, listing }) = self.orders.recv() else {
             return Err(Error::Cancelled);
         };
         let files = listed(&listing)?;
-        let fed = Arc::new(Fed::new(&files, from, self.memory_bytes));
+        let fed = Arc::new(Fed::new(&files, from, units, self.memory_bytes));
         self.fed = Some(Arc::clone(&fed));
         Ok(Some(Input::ranges(fed, files)))
     }
@@ -260,9 +259,9 @@ impl Seat {
     /// Returns the options of a job over an input, which others may ask for from now on.
     fn begin(&self, input: &Input, options: &Options) -> Options {
         let mut options = options.clone();
-        self.listening.offer.files(reader(input).filter(|_| self.reads));
-        if !self.reads {
-            options.beside_bytes += Fed::memory(self.memory_bytes);
+        self.listening.offer.files(reader(input).filter(|_| self.streamed.is_none()));
+        if let Some(units) = self.streamed {
+            options.beside_bytes += Fed::memory(units, self.memory_bytes);
         }
         options
     }

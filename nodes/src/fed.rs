@@ -1,13 +1,14 @@
 //! The input of a node that cannot read it: another node, which the ledger names for each lease, sends the bytes.
 //!
 //! Bytes come in units. Two are there at a time: one that is mapped, and the next, which was asked for when that one
-//! had come. The size of units is found by their rate, as that of a device's ([`Ramp`]); two of them take at most an
-//! eighth of the node's memory.
+//! had come. The size of units is found by their rate, as that of a device's ([`Ramp`]), unless the user gives one; two
+//! of them take at most an eighth of the node's memory.
 
 use crate::peer::{Address, Connection, Fault, PATIENCE};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -63,17 +64,41 @@ impl Unit {
     }
 }
 
-/// Returns the largest unit of a node with this memory.
-fn unit_most(memory_bytes: Option<u64>) -> u64 {
-    let most = memory_bytes.map_or(UNIT_MOST, |bytes| bytes / MEMORY_PART);
-    most.clamp(UNIT_LEAST, UNIT_MOST)
+/// The size of the units in which a node is sent the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Units {
+    /// Found by their rate.
+    ByRate,
+    /// This one, in bytes.
+    Of(u64),
+}
+
+impl Units {
+    /// Returns the sizes that units may have on a node with this memory, in bytes.
+    pub fn sizes(memory_bytes: Option<u64>) -> RangeInclusive<u64> {
+        let most = memory_bytes.map_or(UNIT_MOST, |bytes| bytes / MEMORY_PART);
+        UNIT_LEAST..=most.clamp(UNIT_LEAST, UNIT_MOST)
+    }
+
+    /// Returns the sizes that these units may have.
+    fn within(self, memory_bytes: Option<u64>) -> RangeInclusive<u64> {
+        match self {
+            Units::ByRate => Units::sizes(memory_bytes),
+            Units::Of(size) => size..=size,
+        }
+    }
 }
 
 impl Fed {
     /// Returns files of these names and lengths, which a node sends until the first lease names another.
-    pub(crate) fn new(files: &[(PathBuf, u64)], from: Address, memory_bytes: Option<u64>) -> Fed {
-        let most = unit_most(memory_bytes);
-        let ramp = Ramp::new(UNIT_LEAST, UNIT_LEAST, most, TRIALS * most);
+    pub(crate) fn new(
+        files: &[(PathBuf, u64)],
+        from: Address,
+        units: Units,
+        memory_bytes: Option<u64>,
+    ) -> Fed {
+        let (least, most) = units.within(memory_bytes).into_inner();
+        let ramp = Ramp::new(least, least, most, TRIALS * most);
         let (connection, units, coming) = (None, VecDeque::new(), None);
         Fed {
             lengths: files.iter().cloned().collect(),
@@ -83,8 +108,8 @@ impl Fed {
     }
 
     /// Returns the memory that units take, in bytes.
-    pub(crate) fn memory(memory_bytes: Option<u64>) -> usize {
-        2 * unit_most(memory_bytes) as usize
+    pub(crate) fn memory(units: Units, memory_bytes: Option<u64>) -> usize {
+        2 * *units.within(memory_bytes).end() as usize
     }
 
     /// Takes the bytes of a lease from a node from now on.

@@ -34,6 +34,7 @@ mod together;
 pub use carrier::{ALIVE, BEAT, Carrier, Event, Here, Orders, Seat};
 pub use drive::{Had, Shares, drive};
 pub use exchange::Part;
+pub use fed::Units;
 pub use form::Damaged;
 pub use ledger::{About, Commit, Kept, Ledger, Lost, Next, NodeId, Refused};
 pub use machines::Machines;

@@ -71,7 +71,8 @@ impl Threads {
                 let told = Event::Told(node, change(node, report.to_vec()));
                 reports.lock().unwrap().send(told).map_err(|_| tegula::Error::Cancelled)
             };
-            let here = Here { memory_bytes: None, reads: true, host: Ipv4Addr::LOCALHOST.into() };
+            let here =
+                Here { memory_bytes: None, streamed: None, host: Ipv4Addr::LOCALHOST.into() };
             let (seat, put) = Seat::new(here, tell).unwrap();
             orders.push(Some(put));
             let (sender, text) = (sender.clone(), text.clone());

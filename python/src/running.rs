@@ -20,7 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tegula::{Error, Every, Options, Place, Progress};
 use tegula_machine::sync::Mutex;
-use tegula_nodes::{Here, Machines, Rules};
+use tegula_nodes::{Here, Machines, Rules, Units};
 
 /// How often signals are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -212,8 +212,9 @@ impl Engine {
         reads: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (engine, plan) = (self.engine()?, Plan::of(plan)?);
+        let streamed = (!reads).then_some(Units::ByRate);
         let (seat, orders, reports) =
-            match nodes::seat(Here { memory_bytes: self.memory, reads, host }) {
+            match nodes::seat(Here { memory_bytes: self.memory, streamed, host }) {
                 Ok(seat) => seat,
                 Err(error) => return failure(py, &error),
             };

@@ -123,10 +123,11 @@ fn with_nodes_that_are_sent_the_input() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(lines(9000).as_bytes()).unwrap();
     write(at, "text/packed.gz", packed.finish().unwrap());
-    for command in ["wordcount", "index"] {
+    let all_units = ["streamed", "streamed=256k"];
+    for (command, units) in ["wordcount", "index"].into_iter().zip(all_units) {
         let arguments = [command, "text", "--tile", "32k"];
-        let (alone, together) = both(&arguments, "local:1x1,2x1:64M:streamed", at);
-        assert!(!alone.is_empty() && alone == together, "{command}");
+        let (alone, together) = both(&arguments, &format!("local:1x1,2x1:64M:{units}"), at);
+        assert!(!alone.is_empty() && alone == together, "{command}, {units}");
     }
 }
 
@@ -202,6 +203,11 @@ fn flags_that_do_not_go_together_are_named() {
         &run(&["kmeans", "-k", "2", "text", "--nodes", "local:1x1,1x1:64M:streamed"]),
         2,
         &["--nodes", "leave out :streamed"],
+    );
+    check_fault(
+        &run(&["wordcount", "text", "--nodes", "local:1x1,1x1:64M:streamed=8M"]),
+        2,
+        &["--nodes", "units of 256.00 KiB to 4.00 MiB"],
     );
     let output = run(&["wordcount", "text", "--nodes", "local:2x1:64M:streamed"]);
     assert_eq!(output.status.code(), Some(2));
