@@ -3,13 +3,14 @@
 
 use crate::codec::{Codec, Encoder};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tegula::{InputError, OutputError, Result};
+use tegula::{Error, InputError, OutputError, Result};
 
 /// The folder of an answer that is being written.
 pub(crate) struct OutputFolder {
@@ -27,42 +28,44 @@ const LOCKED_WITHIN: Duration = Duration::from_secs(2);
 static FOLDERS: AtomicU64 = AtomicU64::new(0);
 
 impl OutputFolder {
-    /// Begins the folder `path`.
+    /// Returns the folder `path`, before anything is written: only those above it are made.
     ///
     /// # Errors
-    /// [`InputError::Refused`] if it exists or another run writes it, [`OutputError`] if it cannot be made.
-    pub(crate) fn begin(path: &Path) -> Result<OutputFolder> {
-        let refused = |cause: &str, advice: &str| InputError::Refused {
-            path: path.to_path_buf(),
-            cause: cause.to_owned(),
-            advice: advice.to_owned(),
-        };
+    /// [`InputError::Refused`] if it exists, [`OutputError`] if those above it cannot be made.
+    pub(crate) fn at(path: &Path) -> Result<OutputFolder> {
         if fs::symlink_metadata(path).is_ok() {
-            return Err(refused("the output exists", "name another folder, or remove it").into());
+            let advice = "name another folder, or remove it";
+            return Err(refused(path, "the output exists", advice));
         }
         let Some(name) = path.file_name() else {
-            return Err(refused("this is no name for a folder", "name another one").into());
+            return Err(refused(path, "this is no name for a folder", "name another one"));
         };
         let parent = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let fault = |path: &Path, cause| OutputError::Create { path: path.to_path_buf(), cause };
         fs::create_dir_all(parent).map_err(|cause| fault(parent, cause))?;
         let parent = fs::canonicalize(parent).map_err(|cause| fault(parent, cause))?;
-        let prefix = format!(".{}._temporary-", name.to_string_lossy());
-        if remove_remains(&parent, &prefix).map_err(|cause| fault(&parent, cause))? {
-            return Err(refused(
-                "another run is writing it",
-                "wait for it, or name another folder",
-            )
-            .into());
-        }
         let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-        let folder = parent.join(format!("{prefix}{}-{number}", process::id()));
-        fs::create_dir(&folder).map_err(|cause| fault(&folder, cause))?;
-        let lock = lock(&folder).map_err(|cause| fault(&folder, cause))?;
-        Ok(OutputFolder { path: parent.join(name), folder, lock })
+        let own = format!("{}{}-{number}", prefix(name), process::id());
+        Ok(OutputFolder { path: parent.join(name), folder: parent.join(own), lock: None })
+    }
+
+    /// Begins the folder. Someone must be there already who removes it if this process is killed.
+    ///
+    /// # Errors
+    /// [`InputError::Refused`] if another run writes it, [`OutputError`] if it cannot be made.
+    pub(crate) fn begin(mut self) -> Result<OutputFolder> {
+        if let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) {
+            let is_written = remove_remains(parent, &prefix(name));
+            if is_written.map_err(|cause| fault(parent, cause))? {
+                let advice = "wait for it, or name another folder";
+                return Err(refused(&self.path, "another run is writing it", advice));
+            }
+        }
+        fs::create_dir(&self.folder).map_err(|cause| fault(&self.folder, cause))?;
+        self.lock = lock(&self.folder).map_err(|cause| fault(&self.folder, cause))?;
+        Ok(self)
     }
 
     /// Returns the place where it is written.
@@ -119,6 +122,20 @@ impl OutputFolder {
         let _ = File::open(parent).and_then(|parent| parent.sync_all());
         Ok(())
     }
+}
+
+/// Returns the beginning of the names of folders in which a folder of this name is written.
+fn prefix(name: &OsStr) -> String {
+    format!(".{}._temporary-", name.to_string_lossy())
+}
+
+fn refused(path: &Path, cause: &str, advice: &str) -> Error {
+    let (path, cause, advice) = (path.to_path_buf(), cause.to_owned(), advice.to_owned());
+    InputError::Refused { path, cause, advice }.into()
+}
+
+fn fault(path: &Path, cause: io::Error) -> Error {
+    OutputError::Create { path: path.to_path_buf(), cause }.into()
 }
 
 /// Locks a folder until the handle is dropped or the process ends in whatever way; `None` if another process has.

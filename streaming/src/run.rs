@@ -83,7 +83,7 @@ impl Settings {
             return Err(Error::Option { option: "--state", cause: cause.to_owned() });
         }
         self.settle(&host);
-        let output = OutputFolder::begin(&self.output)?;
+        let output = OutputFolder::at(&self.output)?;
         let mut listed = list(&self.inputs, others)?;
         let empty: Vec<&[u8]> =
             listed.empty.iter().map(|path| path.as_os_str().as_bytes()).collect();
@@ -96,6 +96,7 @@ impl Settings {
         let sort = self.sort(&host, input_bytes, &options)?;
         let split_bytes = options.split_bytes.unwrap_or(DEFAULT_TILE_BYTES);
         let place = Workplace::open(host.scratch, output.folder())?;
+        let output = output.begin()?;
         let tasks = Tasks::new(&self, &place, &options.cancel, output.path())?;
         (host.began)(&tasks.job_id());
         let is_short = input_bytes <= SHARED_SPLIT_BYTES_LEAST;

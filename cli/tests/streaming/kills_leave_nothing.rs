@@ -91,3 +91,16 @@ fn two_runs_do_not_write_one_answer() {
     first.wait().unwrap();
     wait_until("its folders are gone", || place.is_clean());
 }
+
+#[test]
+fn nor_does_a_run_that_is_killed_while_it_begins() {
+    let place = Place::with(&[("in", b"a\n")]);
+    for half_ms in 0..80 {
+        let mut command = place.command(&["-mapper", STUCK]);
+        let mut run = command.env("NOTE", "note").stderr(Stdio::null()).spawn().unwrap();
+        thread::sleep(Duration::from_micros(500 * half_ms));
+        run.kill().unwrap();
+        run.wait().unwrap();
+        wait_until("its folders are gone", || place.is_clean());
+    }
+}
