@@ -11,6 +11,7 @@
 - A node that a control group holds to 256 MiB, page cache included, and that is sent the input.
 - A node that is sent the input over a link of a given rate, which is the loopback of a network namespace: the part of the
   rate that is used while the job runs, and the driver's own processor time, which must not grow with what is sent.
+- The bytes a second that a node of 64 MiB is sent in units whose size is found, beside units of fixed sizes.
 
 What this cannot show is said in `nodes.py`.
 
@@ -40,6 +41,11 @@ UNITS_MIB = (16, 64)
 SMALL_MIB = 256
 READY = 8
 LINKS_MBIT = (100, 400, 1600)
+# Of the node whose units are measured. The largest unit is a sixteenth.
+UNITS_NODE_MIB = 64
+UNITS_KIB = (256, 512, 1024, 2048, 4096)
+# The second carries more than a node can map.
+UNITS_LINKS_MBIT = (400, 40000)
 # A packet of the loopback has 64 KiB.
 LINK_BURST = "256kb"
 # 9 million of them differ.
@@ -360,17 +366,43 @@ def link(options: argparse.Namespace, folder: Path, raw: list[dict]) -> None:
     print(table(head, rows))
 
 
+def units(options: argparse.Namespace, folder: Path, raw: list[dict]) -> None:
+    """The size of units that a node finds, beside fixed ones."""
+    text = options.corpus / nodes.TEXT
+    warm(text)
+    fixed = {f"{kib} KiB": f"streamed={kib}k" for kib in UNITS_KIB}
+    ways = {"found": "streamed", **fixed}
+    rows = []
+    for mbit in UNITS_LINKS_MBIT:
+        rates: dict[str, list[float]] = {way: [] for way in ways}
+        for _ in range(options.runs):
+            for way, streamed in ways.items():
+                argv = [str(options.tegula), "wordcount", *[str(text)] * TIMES]
+                argv += ["-j", "1", "-o", "/dev/null", "--progress", "off", "--nodes"]
+                argv += [f"local:1x1,1x1:{UNITS_NODE_MIB}M:{streamed}"]
+                with Link(mbit) as lane:
+                    began = time.monotonic()
+                    subprocess.run(lane.inside(argv), check=True)
+                    wall = time.monotonic() - began
+                    rates[way].append(lane.carried() / wall)
+        raw.append({"units_link_mbit": mbit, "bytes_a_second": rates})
+        best = max(median(rates[way]) for way in fixed)
+        parts = [f"{median(of) / best:.2f}" for of in rates.values()]
+        rows.append([str(mbit), f"{best / 1e6:.0f}", *parts])
+    print(table(["link Mbit/s", "best fixed, MB/s", *ways], rows))
+
+
 def main() -> int:
     parser = arguments("Compare jobs over nodes.", "nodes_beside.json")
     parser.add_argument("--ray", type=Path, help="an interpreter that has Ray")
     parser.add_argument(
-        "--only", nargs="*", help="unequal, ready, exchange, small, link"
+        "--only", nargs="*", help="unequal, ready, exchange, small, link, units"
     )
     options: argparse.Namespace = parser.parse_args()
     ours.existing(options.tegula)
     raw: list[dict] = []
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-        for measure in (ready, exchange, small, link, unequal):
+        for measure in (ready, exchange, small, link, units, unequal):
             if options.only is None or measure.__name__ in options.only:
                 measure(options, Path(folder), raw)
     version = first_line([str(options.tegula), "--version"])
