@@ -208,14 +208,9 @@ impl Case {
     }
 }
 
-fn cases() -> Vec<Case> {
+/// Jobs over text.
+fn over_text() -> Vec<Case> {
     let text = || lines(|at| format!("w{} a W{}\n", at % 7, at % 5000));
-    let points = || lines(|at| format!("{}.5 {}\n", at % 997, at % 10_007));
-    let matrix = || lines(|at| format!("{} {}\n", at % 97, at % 89));
-    let pixels = (0..1_200_000_u32).map(|at| (at % 251) as u8);
-    let picture: Vec<u8> = b"P6\n1000 400\n255\n".iter().copied().chain(pixels).collect();
-    let records = (0..12_000_u32).flat_map(|at| [&at.to_be_bytes()[..], &[b'7'; 96]].concat());
-    let records: Vec<u8> = records.collect();
     vec![
         Case::of("index", &[])
             .file("text", text())
@@ -249,6 +244,30 @@ fn cases() -> Vec<Case> {
             .flag("sum", trial("", "--sum=2"))
             .flag("separator", trial("", "--separator=v"))
             .flag("skip-bad", trial("--sum=2", "--skip-bad").over(Input::WithBad)),
+        Case::of("run", &[".map.so"])
+            .usual("--map=first --combine=sum")
+            .file("text", text())
+            .file(".map.so", library())
+            .flag("map", whole("--map=first --combine=sum", "--map=second --combine=sum"))
+            .flag("combine", whole("--map=first --combine=sum", "--map=first --combine=max"))
+            .flag("value", trial("", "--value=f64"))
+            .flag("records", trial("", "--records=fixed:7")),
+        Case::of("stringmatch", &["--key=w2", "--key=w5"])
+            .file("text", lines(|at| format!("w{}\n", at % 7)))
+            .file(".keys", "w3\n")
+            .flag("key", trial("", "--key=w1"))
+            .flag("keys", trial("", "--keys=.keys"))
+            .flag("places", trial("", "--places")),
+    ]
+}
+
+/// Jobs over numbers.
+fn over_numbers() -> Vec<Case> {
+    let points = || lines(|at| format!("{}.5 {}\n", at % 997, at % 10_007));
+    let matrix = || lines(|at| format!("{} {}\n", at % 97, at % 89));
+    let pixels = (0..1_200_000_u32).map(|at| (at % 251) as u8);
+    let picture: Vec<u8> = b"P6\n1000 400\n255\n".iter().copied().chain(pixels).collect();
+    vec![
         Case::of("histogram", &[])
             .file("picture.ppm", picture)
             .flag("svg", trial("", "--svg=out.svg")),
@@ -264,25 +283,20 @@ fn cases() -> Vec<Case> {
             .flag("start", trial("", "--start=spread"))
             .flag("show", trial("", "--show=every=round"))
             .flag("show-to", trial("--show=every=round", "--show-to=shows")),
-        Case::of("run", &[".map.so"])
-            .usual("--map=first --combine=sum")
-            .file("text", text())
-            .file(".map.so", library())
-            .flag("map", whole("--map=first --combine=sum", "--map=second --combine=sum"))
-            .flag("combine", whole("--map=first --combine=sum", "--map=first --combine=max"))
-            .flag("value", trial("", "--value=f64"))
-            .flag("records", trial("", "--records=fixed:7")),
-        Case::of("stringmatch", &["--key=w2", "--key=w5"])
-            .file("text", lines(|at| format!("w{}\n", at % 7)))
-            .file(".keys", "w3\n")
-            .flag("key", trial("", "--key=w1"))
-            .flag("keys", trial("", "--keys=.keys"))
-            .flag("places", trial("", "--places")),
         Case::of("matmul", &[]).file("a", matrix()).file("b", "1 2\n3 5\n"),
         Case::of("pca", &[])
             .file("rows", matrix())
             .flag("components", trial("", "--components=1"))
             .flag("covariance", trial("", "--covariance")),
+    ]
+}
+
+/// The other commands.
+fn others() -> Vec<Case> {
+    let text = || lines(|at| format!("w{} a W{}\n", at % 7, at % 5000));
+    let records = (0..12_000_u32).flat_map(|at| [&at.to_be_bytes()[..], &[b'7'; 96]].concat());
+    let records: Vec<u8> = records.collect();
+    vec![
         Case::of("sort", &[])
             .file("text", text())
             .flag("records", trial("", "--records=fixed:1"))
@@ -474,7 +488,8 @@ fn leaves(of: &clap::Command, name: &str, into: &mut Vec<String>) {
 fn or_is_refused_by_its_name() {
     let mut root = commands();
     root.build();
-    let cases = cases();
+    let cases = over_text().into_iter().chain(over_numbers()).chain(others());
+    let cases: Vec<Case> = cases.collect();
     let mut all = Vec::new();
     leaves(&root, "", &mut all);
     let is_tried = |name: &str| cases.iter().any(|case| case.command == name);
