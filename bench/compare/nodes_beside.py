@@ -223,7 +223,7 @@ def ready(options: argparse.Namespace, folder: Path, raw: list[dict]) -> None:
     up = [str(options.tegula), "nodes", "up", "--demo", str(READY), "-j", str(READY)]
     waiting = subprocess.Popen(up, env=environment, stderr=subprocess.DEVNULL)
     time.sleep(1)
-    command = [str(options.tegula), "wordcount", str(text), "--tile", "4M"]
+    command = [str(options.tegula), "wordcount", str(text)]
     command += ["-o", "/dev/null", "--progress", "off"]
     shares = nodes.parts_of(text, [1] * READY, folder)
     ways = {
