@@ -1,5 +1,7 @@
 package org.tegula.hadoop;
 
+import org.apache.hadoop.conf.Configuration;
+
 /** The names of the settings in a job's or the site's configuration. */
 public final class Settings {
     /** The value of {@code mapreduce.framework.name} that chooses this engine. */
@@ -105,4 +107,10 @@ public final class Settings {
     public static final int SERVER_PORT_DEFAULT = 7370;
 
     private Settings() {}
+
+    /** Whether nobody has set a property: files of Hadoop's own settings give defaults to most. */
+    static boolean isDefault(Configuration conf, String name) {
+        String[] sources = conf.getPropertySources(name);
+        return sources == null || sources[sources.length - 1].endsWith("-default.xml");
+    }
 }

@@ -40,8 +40,7 @@ public final class TegulaProvider extends ClientProtocolProvider {
 
     /** Hadoop's defaults of seconds would be longer than many jobs; a user's setting stays. */
     private static void pollOften(Configuration conf, String name, int millis) {
-        String[] sources = conf.getPropertySources(name);
-        if (sources == null || sources[sources.length - 1].endsWith("-default.xml")) {
+        if (Settings.isDefault(conf, name)) {
             conf.setInt(name, millis);
         }
     }

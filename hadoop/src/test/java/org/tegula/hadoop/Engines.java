@@ -27,7 +27,7 @@ public enum Engines {
     }
 
     /** The same as options of a command line. */
-    List<String> options(Path temporary) {
+    public List<String> options(Path temporary) {
         List<String> options = new ArrayList<>();
         settings(temporary).forEach((name, value) -> {
             options.add("-D");

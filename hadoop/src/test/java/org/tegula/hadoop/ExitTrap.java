@@ -4,11 +4,12 @@ import java.security.Permission;
 
 /** Lets programs of others call {@code System.exit} in this JVM: it ends them, and the code is kept. */
 @SuppressWarnings("removal") // nothing else in Java 17 keeps a program from ending the JVM
-final class ExitTrap implements AutoCloseable {
+public final class ExitTrap implements AutoCloseable {
     private final SecurityManager before = System.getSecurityManager();
     private Integer code;
 
-    ExitTrap() {
+    /** Sets the trap. */
+    public ExitTrap() {
         System.setSecurityManager(new SecurityManager() {
             @Override
             public void checkPermission(Permission permission) {}
@@ -27,7 +28,7 @@ final class ExitTrap implements AutoCloseable {
     }
 
     /** Runs a program to its end, and gives back the code of its first exit; 0 if it returns. */
-    int run(Program program) throws Exception {
+    public int run(Program program) throws Exception {
         code = null;
         try {
             program.run();
@@ -40,7 +41,7 @@ final class ExitTrap implements AutoCloseable {
     }
 
     /** Something that may call {@code System.exit}. */
-    interface Program {
+    public interface Program {
         void run() throws Exception;
     }
 
