@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.FileUtil;
+import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.TaskAttemptID;
 import org.apache.hadoop.mapreduce.MRConfig;
@@ -43,6 +44,9 @@ final class HostedJob {
     private final Map<String, Attempt> ended = new ConcurrentHashMap<>();
     private final Map<String, MapOutput> outputs = new ConcurrentHashMap<>();
     private final Set<String> stopped = ConcurrentHashMap.newKeySet();
+    /** Where the data of each place are; known after the maps. */
+    private volatile List<String> addresses;
+
     private volatile List<MapOutput> shuffled;
     private volatile int maps;
 
@@ -83,18 +87,23 @@ final class HostedJob {
                 hosting.spare());
         part = new LocalPlaceJob(
                 place,
-                spec.peers().size(),
+                spec.places(),
                 resources,
                 (output, partitions, objects) ->
-                        peers.open(spec.peers().get(output.place()), spec.id(), output, partitions, objects));
+                        peers.open(addresses.get(output.place()), spec.id(), output, partitions, objects));
     }
 
     Map<String, Running> running() {
         return running;
     }
 
-    /** Takes the output of all maps, of which this place has its own. */
+    /** Takes the output of all maps, of which this place has its own, and where that of the others is. */
     void shuffled(DataInput in) throws IOException {
+        List<String> peers = new ArrayList<>();
+        for (int left = in.readInt(); left > 0; left--) {
+            peers.add(Text.readString(in));
+        }
+        addresses = peers;
         maps = in.readInt();
         List<MapOutput> all = new ArrayList<>();
         for (int left = in.readInt(); left > 0; left--) {

@@ -3,8 +3,6 @@ package org.tegula.hadoop.place;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.List;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.security.Credentials;
 
@@ -15,7 +13,7 @@ import org.apache.hadoop.security.Credentials;
  * @param folder its files, on a file system that the place sees
  * @param user whose it is
  * @param bufferBytes the most that a map task may collect before it sorts
- * @param peers host and port of each place's data; empty for a place that has none now
+ * @param places how many there are
  * @param settings its own beside those of the engine
  * @param credentials of the user
  * @param splits the contents of the file of input splits; null if the place is to read it
@@ -25,7 +23,7 @@ record JobSpec(
         String folder,
         String user,
         long bufferBytes,
-        List<String> peers,
+        int places,
         SentSettings settings,
         Credentials credentials,
         byte[] splits) {
@@ -36,10 +34,7 @@ record JobSpec(
         Text.writeString(out, folder);
         Text.writeString(out, user);
         out.writeLong(bufferBytes);
-        out.writeInt(peers.size());
-        for (String each : peers) {
-            Text.writeString(out, each);
-        }
+        out.writeInt(places);
         settings.write(out);
         credentials.write(out);
         out.writeInt(splits == null ? NOT_SENT : splits.length);
@@ -53,10 +48,7 @@ record JobSpec(
         String folder = Text.readString(in);
         String user = Text.readString(in);
         long bufferBytes = in.readLong();
-        List<String> peers = new ArrayList<>();
-        for (int left = in.readInt(); left > 0; left--) {
-            peers.add(Text.readString(in));
-        }
+        int places = in.readInt();
         SentSettings settings = SentSettings.read(in);
         Credentials credentials = new Credentials();
         credentials.readFields(in);
@@ -65,6 +57,6 @@ record JobSpec(
         if (splits != null) {
             in.readFully(splits);
         }
-        return new JobSpec(id, folder, user, bufferBytes, peers, settings, credentials, splits);
+        return new JobSpec(id, folder, user, bufferBytes, places, settings, credentials, splits);
     }
 }

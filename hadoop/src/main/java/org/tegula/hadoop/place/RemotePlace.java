@@ -116,13 +116,18 @@ final class RemotePlace implements Place, PairCache.Listener {
         return calls;
     }
 
-    JobSpec spec(PlacedJob job) throws IOException, InterruptedException {
+    /** Host and port of each place's data now. */
+    List<String> peers() {
+        return hub.dataOfAll();
+    }
+
+    JobSpec spec(PlacedJob job) throws IOException {
         return new JobSpec(
                 job.id().toString(),
                 job.folder().path(),
                 job.user().getShortUserName(),
                 job.resources().bufferBytes(),
-                hub.dataOfAll(),
+                hub.places().size(),
                 SentSettings.of(hub.settings(), job.resources().conf()),
                 job.resources().conf().getCredentials(),
                 job.resources().splits().contents(job.resources().conf()));

@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapred.TaskAttemptID;
 import org.apache.hadoop.mapreduce.MRConfig;
 import org.apache.hadoop.mapreduce.split.JobSplit;
@@ -68,7 +69,7 @@ final class RemotePlaceJob implements PlaceJob {
     /** Tells the place what it must know of the job, once. */
     synchronized void prepare(boolean ofReduce) throws Exception {
         if (calls == null) {
-            JobSpec spec = place.spec(job); // waits for all places, of which this one may be replaced meanwhile
+            JobSpec spec = place.spec(job);
             Calls now = place.await();
             call(now, Op.BEGIN, spec::write);
             calls = now;
@@ -76,8 +77,13 @@ final class RemotePlaceJob implements PlaceJob {
             place.begun(this);
         }
         if (ofReduce && !isShuffled) {
+            List<String> peers = place.peers(); // with map output of the job, they cannot be replaced without its loss
             call(calls, Op.SHUFFLED, out -> {
                 out.writeUTF(job.id().toString());
+                out.writeInt(peers.size());
+                for (String each : peers) {
+                    Text.writeString(out, each);
+                }
                 out.writeInt(maps);
                 out.writeInt(shuffled.size());
                 for (MapOutput each : shuffled) {
