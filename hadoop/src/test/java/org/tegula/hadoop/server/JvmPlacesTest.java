@@ -316,6 +316,16 @@ class JvmPlacesTest {
         assertIsRight(folder.resolve("ours"));
     }
 
+    /** At least one place: another JVM may be on its way for one that was killed. */
+    private static List<ProcessHandle> alive() throws InterruptedException {
+        for (int wait = 0; wait < 400 && PlaceServer.processes().isEmpty(); wait++) {
+            Thread.sleep(100);
+        }
+        List<ProcessHandle> alive = PlaceServer.processes();
+        assertFalse(alive.isEmpty(), "there is no place to kill");
+        return alive;
+    }
+
     /** With {@code -Dplaces.kills=100}: processes of places are killed at random moments, and the bytes are right. */
     @Test
     @EnabledIfSystemProperty(named = "places.kills", matches = "[0-9]+")
@@ -329,10 +339,8 @@ class JvmPlacesTest {
             job.getConfiguration().setInt(Settings.PLACES_RERUNS, again ? 3 : 0);
             job.submit();
             Thread.sleep(random.nextInt(1500));
-            List<ProcessHandle> alive = PlaceServer.processes();
-            if (!alive.isEmpty()) {
-                alive.get(random.nextInt(alive.size())).destroyForcibly();
-            }
+            List<ProcessHandle> alive = alive();
+            alive.get(random.nextInt(alive.size())).destroyForcibly();
             if (job.waitForCompletion(false)) {
                 assertIsRight(out);
             } else {

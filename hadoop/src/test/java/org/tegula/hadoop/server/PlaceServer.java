@@ -1,6 +1,8 @@
 package org.tegula.hadoop.server;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -43,9 +45,17 @@ final class PlaceServer implements AutoCloseable {
 
     /** The processes of the places that a driver has started. */
     static List<ProcessHandle> placesOf(ProcessHandle driver) {
-        return driver.children()
-                .filter(each -> each.info().commandLine().orElse("").contains("PlaceMain"))
-                .toList();
+        return driver.children().filter(PlaceServer::isPlace).toList();
+    }
+
+    /** Java's own view of a command line ends within a long class path, before the main class. */
+    private static boolean isPlace(ProcessHandle process) {
+        try {
+            return Files.readString(Path.of("/proc/" + process.pid() + "/cmdline"), StandardCharsets.ISO_8859_1)
+                    .contains("PlaceMain");
+        } catch (IOException e) {
+            return false; // it has ended
+        }
     }
 
     @Override
