@@ -267,6 +267,7 @@ class PlaceFaultsTest {
             Files.writeString(in.resolve("text" + i), text);
         }
         limit(pid, "100000");
+        conf.setInt("mapreduce.map.maxattempts", 1); // the next attempt may be at the other place
         Job job = job(conf, in, folder.resolve("out"));
         assertFalse(job.waitForCompletion(false));
         String why = job.getStatus().getFailureInfo();
