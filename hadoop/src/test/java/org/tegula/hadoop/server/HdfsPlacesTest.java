@@ -29,6 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.tegula.hadoop.api.CacheCounter;
 import org.tegula.hadoop.api.PlaceCounter;
 import org.tegula.hadoop.files.CachedFileSystem;
+import org.tegula.hadoop.files.CachedLocalFileSystem;
 
 /**
  * Temporary outputs over HDFS stay in the memory of the places that have made them. With {@code -Dplaces.faults=true}, because a
@@ -64,8 +65,10 @@ class HdfsPlacesTest {
         int pairs = 0;
         for (int part = 0; part < 2 * PLACES; part++) {
             Path file = files.makeQualified(new Path(output, "part-r-0000" + part));
-            try (SequenceFile.Reader reader =
-                    new SequenceFile.Reader(files.getConf(), SequenceFile.Reader.stream(files.open(file)))) {
+            try (SequenceFile.Reader reader = new SequenceFile.Reader(
+                    files.getConf(),
+                    SequenceFile.Reader.stream(files.open(file)),
+                    SequenceFile.Reader.length(files.getFileStatus(file).getLen()))) {
                 IntWritable key = new IntWritable();
                 BytesWritable value = new BytesWritable();
                 for (; reader.next(key, value); pairs++) {
@@ -88,8 +91,10 @@ class HdfsPlacesTest {
                 FileSystem plain = FileSystem.newInstance(cluster.getURI(), new Configuration())) {
             conf = server.conf(folder.resolve("client"));
             conf.set("fs.defaultFS", root);
+            conf.setClass("fs.file.impl", CachedLocalFileSystem.class, FileSystem.class); // as the script has it
             conf.setClass("fs.hdfs.impl", CachedFileSystem.class, FileSystem.class);
             conf.setBoolean("fs.hdfs.impl.disable.cache", true);
+            conf.setBoolean("fs.file.impl.disable.cache", true);
             try (FSDataOutputStream out = plain.create(new Path("/in/pairs"));
                     SequenceFile.Writer writer = SequenceFile.createWriter(
                             conf,
