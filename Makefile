@@ -486,10 +486,10 @@ bench-serve: build need-python $(PAGE_VENV)/requirements need-chromium $(CORPUS)
 	$(PAGE_VENV)/bin/python bench/compare/serve_page.py --corpus $(CORPUS) --tegula $(TEGULA)
 	@$(MAKE) --no-print-directory campaign-serve
 
-bench-nodes: need-cargo build need-python $(foreach input,letters.txt distinct.txt picture.bmp,$(CORPUS)/$(input)) ## Simulate 2 to 512 unequal nodes with the ledger, into docs/nodes.md, and time real ones under quotas of processors (as root); RUNS=5 RAY=interpreter with Ray and pandas
+bench-nodes: need-cargo build need-python $(foreach input,letters.txt distinct.txt picture.bmp,$(CORPUS)/$(input)) ## Simulate 2 to 512 unequal nodes with the ledger, into docs/nodes.md, and time real ones under quotas of processors (as root); RUNS=5 RAY=interpreter with Ray and pandas DASK=one with dask and distributed
 	cargo run --release -p tegula-nodes --example leases -- docs/nodes.md
 	python3 bench/compare/nodes.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
-	python3 bench/compare/nodes_beside.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) $(if $(RAY),--ray $(RAY))
+	python3 bench/compare/nodes_beside.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) $(if $(RAY),--ray $(RAY)) $(if $(DASK),--dask $(DASK))
 
 bench-streaming: need-cargo build need-java $(STREAMING_JAR) $(HADOOP_CLASSPATH) wheel ## Compare streaming and mrjob jobs with the shell, Hadoop's local runner and mrjob (slow); RUNS=5
 	$(firstword $(PYTHONS)) -m venv $(MRJOB_VENV)

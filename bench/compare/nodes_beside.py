@@ -6,8 +6,9 @@
 - A job of half a second on eight nodes that are up already, beside a node's share: eight processes side by side, each with
   an eighth of the text. And beside one process with as many workers as the machine has, which eight nodes on fewer cores
   cannot reach: their tables push each other out of the cache.
-- The exchange: distinct words over four nodes, beside Ray Data's `groupby("word").count()`, by the
-  processor time of all processes (`--ray` names an interpreter that has Ray and pandas).
+- The exchange: distinct words over four nodes, beside Ray Data's `groupby("word").count()` and Dask's `frequencies()`, by the
+  processor time of all processes (`--ray` names an interpreter that has Ray and pandas, `--dask` one that has Dask's bags and
+  its distributed scheduler).
 - A node that a control group holds to 256 MiB, page cache included, and that is sent the input.
 - A node that is sent the input over a link of a given rate, which is the loopback of a network namespace: the part of the
   rate that is used while the job runs, and the driver's own processor time, which must not grow with what is sent.
@@ -59,6 +60,14 @@ def words(batch):
 lines = ray.data.read_text(sys.argv[1])
 counts = lines.map_batches(words, batch_format="pyarrow").groupby("word").count()
 print(counts.count())
+"""
+DASK = """
+import sys
+import dask.bag
+from dask.distributed import Client
+with Client(n_workers=4, threads_per_worker=1, dashboard_address=None, memory_limit=0):
+    lines = dask.bag.read_text(sys.argv[1], blocksize="8MiB")
+    print(lines.str.split().flatten().frequencies().count().compute())
 """
 
 
@@ -257,7 +266,7 @@ def ready(options: argparse.Namespace, folder: Path, raw: list[dict]) -> None:
 
 
 def exchange(options: argparse.Namespace, folder: Path, raw: list[dict]) -> None:
-    """Distinct words that nodes exchange, beside Ray Data."""
+    """Distinct words that nodes exchange, beside Ray Data and Dask."""
     words = folder / "words"
     with (options.corpus / "distinct.txt").open("rb") as all_words:
         words.write_bytes(all_words.read(WORDS_MIB << 20))
@@ -269,6 +278,8 @@ def exchange(options: argparse.Namespace, folder: Path, raw: list[dict]) -> None
     rivals = {"nodes": ours_argv}
     if options.ray is not None:
         rivals["Ray Data"] = [str(options.ray), "-c", RAY, str(words)]
+    if options.dask is not None:
+        rivals["Dask"] = [str(options.dask), "-c", DASK, str(words)]
     cpu: dict[str, list[float]] = {name: [] for name in rivals}
     keys: dict[str, int] = {}
     for _ in range(options.runs):
@@ -395,6 +406,7 @@ def units(options: argparse.Namespace, folder: Path, raw: list[dict]) -> None:
 def main() -> int:
     parser = arguments("Compare jobs over nodes.", "nodes_beside.json")
     parser.add_argument("--ray", type=Path, help="an interpreter that has Ray")
+    parser.add_argument("--dask", type=Path, help="an interpreter that has Dask")
     parser.add_argument(
         "--only", nargs="*", help="unequal, ready, exchange, small, link, units"
     )
