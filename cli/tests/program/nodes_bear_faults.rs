@@ -1,5 +1,5 @@
-//! A node that is stopped, has a full disk, another clock or no input, or comes late changes no byte of an answer; two
-//! drivers of one state are told apart.
+//! A node that is stopped, has a full disk, another clock, another processor or no input, or comes late changes no byte of
+//! an answer; two drivers of one state are told apart.
 
 use super::*;
 use crate::nodes_survive_kills::nodes_of;
@@ -137,6 +137,27 @@ fn a_nodes_clock_does_not_matter() {
     let _there = UpNodes::start(sockets.path(), 1, unshare);
     for gather in ["64M", "1"] {
         assert!(answer(run(&["--nodes", "up", "--gather", gather])) == alone);
+    }
+}
+
+/// A level that the machine lacks is that of the best tokenizer.
+#[test]
+fn a_nodes_processor_does_not_matter() {
+    let (folder, sockets) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(folder.path(), "text", words(100_000));
+    let levels = ["avx512", "avx2", "portable"];
+    let start = |level| UpNodes::start(sockets.path(), 1, &format!("export TEGULA_SIMD={level};"));
+    let _nodes = levels.map(start);
+    for command in ["wordcount", "index"] {
+        for class in ["whitespace", "alpha"] {
+            let run = |more: &[&str]| {
+                let mut run = tegula();
+                run.args([command, "text", "--tile", "64k", "--words", class]).args(more);
+                run.current_dir(folder.path()).env("XDG_RUNTIME_DIR", sockets.path());
+                answer(run.output().unwrap())
+            };
+            assert!(run(&["--nodes", "up"]) == run(&[]), "{command}, {class}");
+        }
     }
 }
 
