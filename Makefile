@@ -244,7 +244,7 @@ test-hadoop: need-java ## Build the Hadoop engine and run its tests, with style,
 	cd hadoop && mvn -B -ntp verify
 
 test-places: need-java ## Run the Hadoop engine's tests over three places in one JVM, and those of places on Spark
-	cd hadoop && mvn -B -ntp -Pplaces test -Dsurefire.failIfNoSpecifiedTests=false -Dtest='!SmallHeapTest'
+	cd hadoop && mvn -B -ntp -Pplaces test
 	cd hadoop && mvn -B -ntp -q package -DskipTests
 	cd hadoop/spark && mvn -B -ntp test
 
