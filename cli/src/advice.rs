@@ -1,6 +1,7 @@
 //! Advice in terms of the command line: which flags or commands help after an error of the engine, whose
 //! own messages name none.
 
+use crate::arguments::is_url;
 use tegula::{Error, InputError, MemoryError, StateError, StorageError};
 
 /// Returns the flags that help after an error, if there are any.
@@ -11,8 +12,13 @@ pub fn of(error: &Error) -> Option<&'static str> {
             Some("--memory gives more, -j fewer workers")
         }
         Error::Storage(
-            StorageError::Folder { .. } | StorageError::Full { .. } | StorageError::Access { .. },
-        ) => Some("--scratch names another folder for scratch files"),
+            StorageError::Folder { path, .. }
+            | StorageError::Full { path, .. }
+            | StorageError::Access { path, .. },
+        ) => match is_url(path.as_os_str()) {
+            true => Some("--state names where the state is"),
+            false => Some("--scratch names another folder for scratch files"),
+        },
         Error::State(error) => of_state(error),
         Error::Option { option: "in_order", .. } => Some("--show-in-order asks for them"),
         _ => None,

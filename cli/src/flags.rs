@@ -1,6 +1,7 @@
 //! The flags that several commands share: for running jobs, for choosing pairs of an answer, and for
 //! progress.
 
+use crate::arguments;
 use crate::events::{self, EventsTo};
 use crate::request::Request;
 use crate::show::{Most, ShowFlags, ShowWhen};
@@ -10,10 +11,12 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use tegula::reuse::Hashing;
 use tegula::{
-    Every, Grouping, Incremental, Keep, Options, Pipeline, Reads, SaveEvery, State, Topology,
+    Every, Folders, Grouping, Incremental, Keep, Options, Pipeline, Reads, SaveEvery, State,
+    Topology,
 };
 
 /// The pairs of a show for `--events`, unless the answer has a number of its own.
@@ -99,7 +102,7 @@ pub(crate) struct RunFlags {
     #[arg(long, value_enum, default_value_t = ReadsFlag::Auto, help_heading = "Run")]
     pub(crate) reads: ReadsFlag,
 
-    /// Save the run's partial answers in DIR. After a kill, a loss of power or an error, the same command
+    /// Save the run's partial answers in DIR, a folder or a URL (s3, gs, az, hdfs). After a kill, a loss of power or an error, the same command
     /// resumes the run; after a complete run it only reads the answer.
     #[arg(long, value_name = "DIR", requires = "job", help_heading = "State")]
     pub(crate) state: Option<PathBuf>,
@@ -376,10 +379,16 @@ impl RunFlags {
         (self.workers, self.memory)
     }
 
-    /// Returns the state in which a run for `request` saves its partials, if the flags name one.
-    pub(crate) fn state(&self, request: &Request) -> Option<State> {
-        let (folder, job) = self.state.as_ref().zip(self.job.as_ref())?;
-        let state = State::new(folder, job).save_every(self.save_every);
+    /// Returns the folders of states that the flags name.
+    pub(crate) fn folders(&self) -> tegula::Result<Option<Arc<dyn Folders>>> {
+        let state = self.state.as_ref();
+        state.map(|state| arguments::folders(state, self.scratch.as_deref())).transpose()
+    }
+
+    /// Returns the state in which a run for `request` saves its partials in `folders`, if the flags name a job.
+    pub(crate) fn state(&self, folders: &Arc<dyn Folders>, request: &Request) -> Option<State> {
+        let job = self.job.as_ref()?;
+        let state = State::within(Arc::clone(folders), job).save_every(self.save_every);
         let state = state.keep(self.keep.into()).about(request.to_bytes());
         if !self.incremental {
             return Some(state);

@@ -85,7 +85,7 @@ mod watch;
 #[cfg(feature = "wordcount")]
 mod wordcount;
 
-pub use arguments::input;
+pub use arguments::{folders, input};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};

@@ -30,8 +30,9 @@ use tegula::output::AtomicFile;
 #[cfg(feature = "state")]
 use tegula::state::StateReport;
 use tegula::{
-    Accelerator, BadRecord, Disk, Engine, Error, Input, Job, Key, Options, Output, Progress,
-    Result, Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline, process_cpu,
+    Accelerator, BadRecord, Disk, Engine, Error, Folders, Input, Job, Key, Options, Output,
+    Progress, Result, Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline,
+    process_cpu,
 };
 use tegula_apps::Runs;
 #[cfg(feature = "nodes")]
@@ -130,6 +131,8 @@ pub(crate) struct Run<'a> {
     shown: Option<Shown>,
     stats: Stats,
     devices: Vec<Arc<Accelerator>>,
+    /// The folders of its state.
+    folders: Option<Arc<dyn Folders>>,
     #[cfg(feature = "nodes")]
     machines: Machines,
 }
@@ -154,6 +157,7 @@ impl<'a> Run<'a> {
         let cause = "with --incremental each tile is one worker's, whichever group it is in";
         refuse(is_grouped, "--groups", cause)?;
         let groups = grouping(&flags.groups)?;
+        let folders = flags.folders()?;
         let is_watched = events.is_some() || control.is_some();
         #[cfg(feature = "nodes")]
         let machines = nodes::machines(flags)?;
@@ -196,6 +200,7 @@ impl<'a> Run<'a> {
             shown,
             stats,
             devices,
+            folders,
             #[cfg(feature = "nodes")]
             machines,
         })
@@ -278,7 +283,10 @@ impl<'a> Run<'a> {
             skip_bad: self.flags.skip_bad,
             plain: self.flags.plain,
             reads: self.flags.reads.into(),
-            state: self.flags.state(&self.request),
+            state: self
+                .folders
+                .as_ref()
+                .and_then(|folders| self.flags.state(folders, &self.request)),
             devices: self.devices.clone(),
             progress: Some(Arc::clone(&self.progress)),
             timeline: self.timeline.clone(),

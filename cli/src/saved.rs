@@ -2,6 +2,7 @@
 //! process, after it was killed, or on another machine. The state keeps the request of the command, so the
 //! answers have the form that the command's own answer has.
 
+use crate::arguments;
 use crate::flags::{Look, Order, RunFlags};
 use crate::request::Request;
 use crate::show::{self, Most};
@@ -9,13 +10,13 @@ use crate::{Cli, Command};
 use clap::{Args, Parser};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tegula::state::{self, StateReport};
-use tegula::{Error, Result, StateError};
+use tegula::{Error, Folders, Result, StateError};
 
 #[derive(Args)]
 pub(crate) struct Flags {
-    /// The state's folder, as the run has it, or a copy of it.
+    /// The state's folder or URL, as the run has it, or a copy of it.
     #[arg(long, value_name = "DIR")]
     state: PathBuf,
 
@@ -76,11 +77,13 @@ const PRESENT: &[(&str, Present)] = &[
 const WHOLE: &[&str] = &["histogram", "kmeans", "linreg"];
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
+    let folders = arguments::folders(&flags.state, None)?;
+    let jobs = state::jobs_of(&*folders)?;
     let job = match &flags.job {
         Some(job) => job.clone(),
-        None => only_job(&flags.state)?,
+        None => only_job(&*folders, &jobs)?,
     };
-    let report = report(&flags.state, &job)?;
+    let report = report(&*folders, &jobs, &job)?;
     let refuse = |cause: String| Err(Error::Option { option: "--state", cause });
     let path = flags.state.join(&report.id);
     let request = match Request::parse(&report.about) {
@@ -152,17 +155,15 @@ fn of_arguments(kept: &[u8]) -> Result<Option<Request>> {
 
 /// Looks up the state of a job. A command of several jobs saves each under its name and a number: of those, the last
 /// that is done is meant, or the last one if none is.
-fn report(folder: &Path, job: &str) -> Result<StateReport> {
-    let path = folder.join(job);
-    if path.exists() {
-        return state::report(folder, job)?.ok_or_else(|| StateError::Missing { path }.into());
+fn report(folders: &dyn Folders, jobs: &[String], job: &str) -> Result<StateReport> {
+    let path = folders.path().join(job);
+    if jobs.iter().any(|one| one == job) {
+        return state::report(folders, job)?.ok_or_else(|| StateError::Missing { path }.into());
     }
     let mut found: Option<StateReport> = None;
-    for step in (1_u64..).map(|number| format!("{job}.{number}")) {
-        if !folder.join(&step).exists() {
-            break;
-        }
-        let report = state::report(folder, &step)?;
+    let steps = (1_u64..).map(|number| format!("{job}.{number}"));
+    for step in steps.take_while(|step| jobs.contains(step)) {
+        let report = state::report(folders, &step)?;
         let is_better =
             |report: &StateReport| report.done || found.as_ref().is_none_or(|one| !one.done);
         found = report.filter(is_better).or(found);
@@ -171,8 +172,8 @@ fn report(folder: &Path, job: &str) -> Result<StateReport> {
 }
 
 /// Returns the only job of a folder. The jobs of one command count as one.
-fn only_job(folder: &Path) -> Result<String> {
-    let mut jobs = state::jobs_of(folder)?;
+fn only_job(folders: &dyn Folders, jobs: &[String]) -> Result<String> {
+    let mut jobs = jobs.to_vec();
     let steps: Vec<String> =
         jobs.iter().filter_map(|job| job.strip_suffix(".1")).map(str::to_owned).collect();
     for name in steps.into_iter().filter(|name| !jobs.contains(name)).collect::<Vec<_>>() {
@@ -185,9 +186,10 @@ fn only_job(folder: &Path) -> Result<String> {
     }
     match &*jobs {
         [job] => Ok(job.clone()),
-        [] => Err(StateError::Missing { path: folder.to_path_buf() }.into()),
+        [] => Err(StateError::Missing { path: folders.path().to_path_buf() }.into()),
         [..] => {
-            let cause = format!("{} has several: {}", folder.display(), jobs.join(", "));
+            let path = folders.path().display();
+            let cause = format!("{path} has several: {}", jobs.join(", "));
             Err(Error::Option { option: "--job", cause })
         }
     }

@@ -1,18 +1,20 @@
 //! `tegula state`: lists, shows, verifies and removes the states that runs have saved.
 
+use crate::arguments;
 use crate::session::Session;
 use crate::size;
 use clap::{Args, Subcommand};
 use std::fmt::Write;
 use std::path::PathBuf;
-use tegula::Result;
+use std::sync::Arc;
 use tegula::state::{self, StateReport};
+use tegula::{Folders, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// List the jobs of a state, and how far each is.
     Ls {
-        /// The state's folder.
+        /// The state's folder, or its URL.
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
@@ -26,7 +28,7 @@ pub(crate) enum Command {
 
 #[derive(Args)]
 pub(crate) struct OfJob {
-    /// The state's folder.
+    /// The state's folder, or its URL.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
@@ -36,8 +38,12 @@ pub(crate) struct OfJob {
 }
 
 impl OfJob {
-    fn jobs(&self) -> Result<Vec<String>> {
-        self.job.clone().map_or_else(|| state::jobs_of(&self.folder), |job| Ok(vec![job]))
+    /// Returns where the jobs are, and their names.
+    fn jobs(&self) -> Result<(Arc<dyn Folders>, Vec<String>)> {
+        let folders = arguments::folders(&self.folder, None)?;
+        let all = || state::jobs_of(&*folders);
+        let jobs = self.job.clone().map_or_else(all, |job| Ok(vec![job]))?;
+        Ok((folders, jobs))
     }
 }
 
@@ -46,28 +52,34 @@ pub(crate) fn run(command: &Command) -> Result<()> {
     // Writing to a string cannot fail.
     match command {
         Command::Ls { folder } => {
-            for job in state::jobs_of(folder)? {
-                let _ = match state::report(folder, &job)? {
+            let folders = arguments::folders(folder, None)?;
+            for job in state::jobs_of(&*folders)? {
+                let _ = match state::report(&*folders, &job)? {
                     Some(report) => writeln!(text, "{job}\t{}", summary(&report)),
                     None => writeln!(text, "{job}\tnothing saved"),
                 };
             }
         }
         Command::Show(of) => {
-            for job in of.jobs()? {
-                match state::report(&of.folder, &job)? {
+            let (folders, jobs) = of.jobs()?;
+            for job in jobs {
+                match state::report(&*folders, &job)? {
                     Some(report) => show(&report, &mut text),
                     None => text.push_str(&format!("{job}\n  nothing saved\n")),
                 }
             }
         }
         Command::Verify(of) => {
-            for job in of.jobs()? {
-                let bytes = state::verify(&of.folder, &job)?;
+            let (folders, jobs) = of.jobs()?;
+            for job in jobs {
+                let bytes = state::verify(&*folders, &job)?;
                 let _ = writeln!(text, "{job}\twhole, {} read", size::show(bytes));
             }
         }
-        Command::Rm(of) => of.jobs()?.iter().try_for_each(|job| state::remove(&of.folder, job))?,
+        Command::Rm(of) => {
+            let (folders, jobs) = of.jobs()?;
+            jobs.iter().try_for_each(|job| state::remove(&*folders, job))?;
+        }
     }
     Session::command(|session| session.write(None, |sink| sink.write(text.as_bytes())))
 }

@@ -35,7 +35,7 @@ pub use tegula_pairs::key::Key;
 
 pub use aggregate::*;
 pub use combine::*;
-pub use storage::{Disk, Storage, StoredFile};
+pub use storage::{Disk, Folders, Storage, StoredFile};
 pub use timeline::Timeline;
 pub use tokenize::WordClass;
 pub use topology::Topology;
@@ -105,7 +105,7 @@ pub mod state {
 
 /// The files that a run writes and reads back.
 pub mod storage {
-    pub use tegula_machine::storage::{AtomicFile, Disk, Storage, StoredFile};
+    pub use tegula_machine::storage::{AtomicFile, Disk, Folders, Storage, StoredFile};
 }
 
 /// Timelines: the work of each thread over time.

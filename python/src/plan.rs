@@ -47,7 +47,7 @@ pub(crate) struct Plan {
     /// About the most bytes of lines that a Python function is given at a time.
     part_bytes: Option<usize>,
     pub(crate) keys: KeyForm,
-    pub(crate) state: Option<State>,
+    state: Option<Saving>,
     /// The names of devices that work beside the cores, as the command line has them.
     devices: Vec<String>,
     /// The file that keeps their sizes of units.
@@ -112,16 +112,9 @@ pub(crate) fn item<'py>(dict: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound
     dict.get_item(name)?.ok_or_else(|| unknown(name, "a plan without it"))
 }
 
-/// Returns a state: its folder, the job's name, whether it is incremental, and the command that `tegula show` would
+/// A state: its folder or URL, the job's name, whether it is incremental, and the command that `tegula show` would
 /// present it by, if there is one.
-fn state_of(state: &Bound<'_, PyAny>) -> PyResult<Option<State>> {
-    let state: Option<(PathBuf, String, bool, Vec<u8>)> = state.extract()?;
-    Ok(state.map(|(folder, job, is_incremental, about)| {
-        let state = State::new(folder, job);
-        let state = if about.is_empty() { state } else { state.about(about) };
-        if is_incremental { state.incremental(Incremental::default()) } else { state }
-    }))
-}
+type Saving = (PathBuf, String, bool, Vec<u8>);
 
 pub(crate) fn unknown(name: &str, value: &str) -> PyErr {
     PyValueError::new_err(format!("{name}: {value} is not known to this version of Tegula"))
@@ -157,7 +150,7 @@ impl Plan {
                 "tagged" => KeyForm::Tagged,
                 other => return Err(unknown("keys", other)),
             },
-            state: state_of(&item(dict, "state")?)?,
+            state: item(dict, "state")?.extract()?,
             devices: item(dict, "devices")?.extract()?,
             device_sizes: item(dict, "device_sizes")?.extract()?,
             reducer: reducer.map(|reducer| Map::of(&reducer)).transpose()?,
@@ -175,6 +168,14 @@ impl Plan {
             Combine::Many { names, .. } | Combine::Own(names) => names.clone(),
             Combine::One(_) | Combine::Collect => Vec::new(),
         }
+    }
+
+    /// Returns the state that the run is saved in.
+    pub(crate) fn open_state(&self) -> tegula::Result<Option<State>> {
+        let Some((folder, job, is_incremental, about)) = &self.state else { return Ok(None) };
+        let state = State::within(tegula_cli::folders(folder, None)?, job);
+        let state = if about.is_empty() { state } else { state.about(about.clone()) };
+        Ok(Some(if *is_incremental { state.incremental(Incremental::default()) } else { state }))
     }
 
     /// Opens the devices of the plan, which may take some tenths of a second.

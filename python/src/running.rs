@@ -309,6 +309,10 @@ impl Running {
             Ok(devices) => devices,
             Err(error) => return Ok(Err(error)),
         };
+        let state = match py.detach(|| plan.open_state()) {
+            Ok(state) => state,
+            Err(error) => return Ok(Err(error)),
+        };
         let drawn = plan.timeline.take().map(Drawn::new);
         let options = Options {
             devices,
@@ -318,7 +322,7 @@ impl Running {
             plain: plan.plain,
             tile_bytes: plan.tile_bytes,
             split_bytes: plan.split_bytes,
-            state: plan.state.take(),
+            state,
             beside_bytes: caller.as_ref().map_or(0, |_| kept.bytes(engine.workers())),
             progress: Some(Arc::clone(&progress)),
             timeline: drawn.as_ref().map(Drawn::timeline),

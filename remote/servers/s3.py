@@ -6,8 +6,8 @@ Commands come on standard input, one a line, and each is answered by a line on s
     start public    a server that answers requests without signatures, and whose lists have no ETags
     stop PID        ends a server: answers "done"
 
-The end of standard input ends all of them, so no server outlives the program that started it. Servers only
-read for their clients. A test fills buckets by PUT and DELETE of /BUCKET/KEY, for which no signature is needed.
+The end of standard input ends all of them, so no server outlives the program that started it. Clients that sign
+may write. A test fills buckets by PUT and DELETE of /BUCKET/KEY, for which no signature is needed.
 """
 
 import logging
@@ -86,12 +86,13 @@ class Server:
         environ["RAW_URI"] = environ["REQUEST_URI"]
         environ["QUERY_STRING"] = canonical(environ["QUERY_STRING"])
         method = environ["REQUEST_METHOD"]
-        if method in ("PUT", "DELETE"):
+        is_signed = "HTTP_AUTHORIZATION" in environ
+        if method in ("PUT", "DELETE") and not is_signed:
             self.change(method, environ)
             start_response("200 OK", [("Content-Length", "0")])
             return []
         # Of a request without a signature moto would say that it has a fault itself.
-        if self.signed and "HTTP_AUTHORIZATION" not in environ:
+        if self.signed and not is_signed:
             start_response("403 Forbidden", [("Content-Length", str(len(DENIED)))])
             return [DENIED]
         if self.signed or "list-type" not in environ["QUERY_STRING"]:

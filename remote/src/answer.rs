@@ -43,6 +43,7 @@ impl Advice {
         match error {
             object_store::Error::NotFound { .. } => Fault::Missing,
             object_store::Error::Precondition { .. } => Fault::Changed,
+            object_store::Error::AlreadyExists { .. } => Fault::Exists,
             error => Fault::refused(innermost(&error), self.place),
         }
     }

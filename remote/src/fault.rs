@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
-use tegula::InputError;
+use tegula::{InputError, StorageError};
 
 /// The reason why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub(crate) enum Fault {
     Missing,
     /// The file is another one than was listed.
     Changed,
+    /// A file that should be new is there.
+    Exists,
     /// It cannot be had, and another try would not help.
     Refused { cause: String, advice: String },
     /// No answer, half of one, or one that asks to come back later.
@@ -43,11 +45,27 @@ impl Fault {
         }
     }
 
+    /// Returns the error of a state's file, which could not do `action`.
+    pub(crate) fn of_storing(self, action: &'static str, path: &Path) -> StorageError {
+        let path = path.to_path_buf();
+        let cause = match self {
+            Fault::Missing => return StorageError::Missing { path },
+            Fault::Exists => return StorageError::Exists { path },
+            Fault::Changed => "another program changed it meanwhile".to_owned(),
+            Fault::Refused { cause, advice } => format!("{cause}; {advice}"),
+            Fault::Lost { cause } => cause,
+            Fault::GaveUp { cause, tries, elapsed } => {
+                format!("{cause} (tried {tries} times in {:.1} s)", elapsed.as_secs_f64())
+            }
+        };
+        StorageError::Access { action, path, cause: io::Error::other(cause) }
+    }
+
     fn about(self, path: &Path, offset: Option<u64>) -> InputError {
         let path = path.to_path_buf();
         match self {
             Fault::Missing => InputError::Missing { path },
-            Fault::Changed => InputError::Changed { path },
+            Fault::Changed | Fault::Exists => InputError::Changed { path },
             Fault::Refused { cause, advice } => InputError::Refused { path, cause, advice },
             Fault::Lost { cause } => {
                 InputError::Lost { path, offset, tries: 1, elapsed: Duration::ZERO, cause }

@@ -10,11 +10,11 @@ use crate::address::Address;
 use crate::fault::Fault;
 use crate::retry::{Patience, no_answer, retry};
 use crate::settings::Settings;
-use crate::store::{Child, Entry, Store, Wanted, version};
+use crate::store::{Child, Content, Entry, Store, UNFINISHED, Wanted, version};
 use futures_util::StreamExt;
 use hdfs_native::client::FileStatus;
 use hdfs_native::file::FileReader;
-use hdfs_native::{Client, ClientBuilder, HdfsError};
+use hdfs_native::{Client, ClientBuilder, HdfsError, WriteOptions};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -24,10 +24,14 @@ use tokio::time::timeout;
 /// Files that stay open: more than readers there are at a time.
 const OPEN_FILES_MAX: usize = 256;
 
+/// Permissions of the folders of a state, before the server's mask.
+const FOLDER_MODE: u32 = 0o755;
+
 /// A file system of HDFS.
 pub(crate) struct Hdfs {
     client: Client,
-    open: Mutex<HashMap<String, Arc<FileReader>>>,
+    /// Files by their names, with the version that each is of.
+    open: Mutex<HashMap<String, (u64, Arc<FileReader>)>>,
 }
 
 impl fmt::Debug for Hdfs {
@@ -58,7 +62,9 @@ impl Hdfs {
     /// The file of that version, open.
     async fn open(&self, wanted: &Wanted<'_>) -> Result<Arc<FileReader>, Fault> {
         let lock = || self.open.lock();
-        if let Some(file) = lock().get(wanted.path) {
+        if let Some((version, file)) = lock().get(wanted.path)
+            && *version == wanted.version
+        {
             return Ok(Arc::clone(file));
         }
         let path = absolute(wanted.path);
@@ -72,7 +78,7 @@ impl Hdfs {
         if open.len() >= OPEN_FILES_MAX {
             open.clear();
         }
-        open.insert(wanted.path.to_owned(), Arc::clone(&file));
+        open.insert(wanted.path.to_owned(), (wanted.version, Arc::clone(&file)));
         Ok(file)
     }
 
@@ -157,6 +163,66 @@ impl Store for Hdfs {
         }
         result
     }
+
+    async fn put(
+        &self,
+        path: &str,
+        content: Content<'_>,
+        is_new: bool,
+        patience: Patience,
+    ) -> Result<(), Fault> {
+        let path = absolute(path);
+        if is_new {
+            return self.write(&path, content, false, patience).await;
+        }
+        // A file that is being written has its name already, so it is written under another one.
+        let unfinished = format!("{path}{UNFINISHED}");
+        self.write(&unfinished, content, true, patience).await?;
+        self.client.rename(&unfinished, &path, true).await.map_err(fault)
+    }
+
+    async fn rename(&self, from: &str, to: &str) -> Result<(), Fault> {
+        self.client.rename(&absolute(from), &absolute(to), true).await.map_err(fault)
+    }
+
+    async fn remove(&self, path: &str) -> Result<(), Fault> {
+        match self.client.delete(&absolute(path), false).await.map_err(fault)? {
+            true => Ok(()),
+            false => Err(Fault::Missing),
+        }
+    }
+
+    async fn make_folder(&self, path: &str) -> Result<(), Fault> {
+        self.client.mkdirs(&absolute(path), FOLDER_MODE, true).await.map_err(fault)
+    }
+
+    async fn remove_folder(&self, path: &str) -> Result<(), Fault> {
+        self.remove(path).await
+    }
+}
+
+impl Hdfs {
+    async fn write(
+        &self,
+        path: &str,
+        content: Content<'_>,
+        overwrite: bool,
+        patience: Patience,
+    ) -> Result<(), Fault> {
+        let time = patience.time;
+        let late = |_| Fault::lost(no_answer(time));
+        let options = WriteOptions::default().overwrite(overwrite);
+        let created = timeout(time, self.client.create(path, options)).await.map_err(late)?;
+        let mut file = created.map_err(fault)?;
+        let mut at = 0;
+        while at < content.bytes() {
+            let piece = content.piece(at)?;
+            at += piece.len() as u64;
+            let written = timeout(time, file.write_bytes(piece.into())).await.map_err(late)?;
+            written.map_err(fault)?;
+        }
+        timeout(time, file.close()).await.map_err(late)?.map_err(fault)
+    }
 }
 
 fn absolute(path: &str) -> String {
@@ -193,6 +259,7 @@ fn fault(cause: HdfsError) -> Fault {
     let text = cause.to_string();
     match cause {
         HdfsError::FileNotFound(_) => Fault::Missing,
+        HdfsError::AlreadyExists(_) => Fault::Exists,
         // All that is known of each datanode follows.
         HdfsError::DataTransferError(said) => {
             Fault::lost(said.split(": [").next().unwrap_or_default())

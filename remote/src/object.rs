@@ -10,11 +10,14 @@ use crate::answer::Advice;
 use crate::fault::Fault;
 use crate::retry::{Patience, Tries, no_answer};
 use crate::settings::Settings;
-use crate::store::{Child, Entry, Store, Wanted, version};
+use crate::store::{Child, Content, Entry, PIECE_BYTES, Store, Wanted, version};
 use futures_util::StreamExt;
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
+use object_store::{
+    GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload,
+};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::time::timeout;
 
 /// A bucket.
@@ -121,9 +124,94 @@ impl Store for Objects {
             *got += piece.len();
         }
     }
+
+    async fn put(
+        &self,
+        path: &str,
+        content: Content<'_>,
+        is_new: bool,
+        patience: Patience,
+    ) -> Result<(), Fault> {
+        let path = self.path(path)?;
+        if content.bytes() > PIECE_BYTES && !is_new {
+            return self.put_in_parts(&path, content, patience).await;
+        }
+        let mode = if is_new { PutMode::Create } else { PutMode::Overwrite };
+        let payload = PutPayload::from(content.piece(0)?);
+        let request = self.store.put_opts(&path, payload, PutOptions::from(mode));
+        match self.within(patience.time, request).await {
+            // What an object of that name is to a condition on its absence.
+            Err(Fault::Changed) if is_new => Err(Fault::Exists),
+            answer => answer.map(drop),
+        }
+    }
+
+    async fn rename(&self, from: &str, to: &str) -> Result<(), Fault> {
+        let (from, to) = (self.path(from)?, self.path(to)?);
+        self.store.copy(&from, &to).await.map_err(|cause| self.advice.fault(cause))?;
+        // A try before this one may have come as far as here.
+        match self.store.delete(&from).await {
+            Err(object_store::Error::NotFound { .. }) => Ok(()),
+            answer => answer.map_err(|cause| self.advice.fault(cause)),
+        }
+    }
+
+    async fn remove(&self, path: &str) -> Result<(), Fault> {
+        let removed = self.store.delete(&self.path(path)?).await;
+        removed.map_err(|cause| self.advice.fault(cause))
+    }
+
+    async fn make_folder(&self, path: &str) -> Result<(), Fault> {
+        self.path(path).map(drop)
+    }
+
+    async fn remove_folder(&self, path: &str) -> Result<(), Fault> {
+        self.path(path).map(drop)
+    }
 }
 
 impl Objects {
+    /// Makes an object of several parts, which nobody sees before all of them are there. After a fault, the store
+    /// drops the parts, or keeps them until the bucket's rules for unfinished uploads remove them.
+    async fn put_in_parts(
+        &self,
+        path: &Path,
+        content: Content<'_>,
+        patience: Patience,
+    ) -> Result<(), Fault> {
+        let begun = self.store.put_multipart(path);
+        let mut upload = self.within(patience.time, begun).await?;
+        let mut at = 0;
+        let sent = loop {
+            if at == content.bytes() {
+                break self.within(patience.time, upload.complete()).await.map(drop);
+            }
+            let piece = content.piece(at)?;
+            at += piece.len() as u64;
+            let part = upload.put_part(PutPayload::from(piece));
+            if let Err(fault) = self.within(patience.time, part).await {
+                break Err(fault);
+            }
+        };
+        if sent.is_err() {
+            // What fails here, too, is left to the rules of the bucket.
+            let _ = self.within(patience.stall(), upload.abort()).await;
+        }
+        sent
+    }
+
+    /// Waits for an answer this long.
+    async fn within<T>(
+        &self,
+        time: Duration,
+        request: impl Future<Output = object_store::Result<T>>,
+    ) -> Result<T, Fault> {
+        match timeout(time, request).await {
+            Ok(answer) => answer.map_err(|cause| self.advice.fault(cause)),
+            Err(_) => Err(Fault::lost(no_answer(time))),
+        }
+    }
+
     /// Why a range was refused: a shorter object has none there, and each store says so otherwise.
     async fn why(&self, path: &Path, wanted: &Wanted<'_>, cause: object_store::Error) -> Fault {
         let fault = self.advice.fault(cause);

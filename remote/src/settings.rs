@@ -4,6 +4,7 @@
 use crate::address::{Address, Scheme};
 use crate::fault::Fault;
 use crate::find::find;
+use crate::folders::{Connection, RemoteFolders};
 use crate::hdfs::Hdfs;
 use crate::object::Objects;
 use crate::retry::Patience;
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use tegula::{Error, Input, Result};
+use tegula::{Disk, Error, Folders, Input, Result};
 
 /// Where to find servers and credentials, and how patient to be with them.
 #[derive(Clone, Default)]
@@ -31,6 +32,7 @@ impl std::fmt::Debug for Settings {
 
 const TRIES: &str = "TEGULA_REMOTE_TRIES";
 const SECONDS: &str = "TEGULA_REMOTE_SECONDS";
+const LEASE: &str = "TEGULA_STATE_LEASE_SECONDS";
 
 impl Settings {
     /// Those of the environment of this process.
@@ -72,6 +74,40 @@ impl Settings {
                 Settings::read(&address, store, path, patience)
             }
         }
+    }
+
+    /// As [`folders`](crate::folders()), with these settings.
+    ///
+    /// # Errors
+    /// As [`folders`](crate::folders()).
+    pub fn folders(&self, url: &str, scratch: &Path) -> Result<Arc<dyn Folders>> {
+        let address = Address::parse(url)?;
+        let fault = |fault: Fault| fault.of_listing(Path::new(url));
+        let patience = self.patience().map_err(fault)?;
+        let lease = Duration::from_secs(self.number(LEASE, 20).map_err(fault)?.into());
+        let scratch = Disk::new(scratch);
+        Ok(match address.scheme {
+            Scheme::S3 | Scheme::Gs | Scheme::Az => {
+                let store = Objects::new(self, &address, patience).map_err(fault)?;
+                Arc::new(RemoteFolders::new(Connection {
+                    store,
+                    address,
+                    patience,
+                    lease,
+                    scratch,
+                }))
+            }
+            Scheme::Hdfs => {
+                let store = Hdfs::new(self, &address).map_err(fault)?;
+                Arc::new(RemoteFolders::new(Connection {
+                    store,
+                    address,
+                    patience,
+                    lease,
+                    scratch,
+                }))
+            }
+        })
     }
 
     fn read<S: Store + 'static>(

@@ -32,24 +32,8 @@ impl<S: Store> Source<S> {
 
     async fn read(&self, path: &str, offset: u64, into: &mut [u8]) -> Result<(), (Fault, u64)> {
         let Some(version) = self.version(path) else { return Err((Fault::Missing, offset)) };
-        let mut tries = Tries::new(self.patience);
-        let mut got = 0;
-        while got < into.len() {
-            let before = got;
-            let at = offset + got as u64;
-            let wanted = Wanted { path, version, offset: at, patience: self.patience };
-            let mut more = 0;
-            let result = self.store.read(&wanted, &mut into[before..], &mut more).await;
-            got += more;
-            let fault = match result {
-                Err(fault) => fault,
-                Ok(()) if got < into.len() => Fault::lost("the answer ended early"),
-                Ok(()) => break,
-            };
-            let again = tries.again(fault, more >= FRUIT_BYTES).await;
-            again.map_err(|fault| (fault, offset + got as u64))?;
-        }
-        Ok(())
+        let wanted = Wanted { path, version, offset, patience: self.patience };
+        read_whole(&self.store, &wanted, into).await
     }
 
     /// Returns the version that was listed. Of two paths with one hash, either will do: the store says no to
@@ -59,6 +43,32 @@ impl<S: Store> Source<S> {
         let at = self.versions.partition_point(|&(other, _)| other < hash);
         self.versions.get(at).filter(|(other, _)| *other == hash).map(|&(_, version)| version)
     }
+}
+
+/// Fills `into`. Returns the fault that ends the tries, and the offset that they came to.
+pub(crate) async fn read_whole<S: Store>(
+    store: &S,
+    wanted: &Wanted<'_>,
+    into: &mut [u8],
+) -> Result<(), (Fault, u64)> {
+    let &Wanted { path, version, offset, patience } = wanted;
+    let mut tries = Tries::new(patience);
+    let mut got = 0;
+    while got < into.len() {
+        let before = got;
+        let wanted = Wanted { path, version, offset: offset + got as u64, patience };
+        let mut more = 0;
+        let result = store.read(&wanted, &mut into[before..], &mut more).await;
+        got += more;
+        let fault = match result {
+            Err(fault) => fault,
+            Ok(()) if got < into.len() => Fault::lost("the answer ended early"),
+            Ok(()) => break,
+        };
+        let again = tries.again(fault, more >= FRUIT_BYTES).await;
+        again.map_err(|fault| (fault, offset + got as u64))?;
+    }
+    Ok(())
 }
 
 impl<S: Store> RangeSource for Source<S> {

@@ -1,9 +1,10 @@
-//! The requests to a store of any kind: the file of a name, the names in a folder, and bytes of a file. One
-//! request each, tried once; trying again is shared by all stores.
+//! The requests to a store of any kind: the file of a name, the names in a folder, bytes of a file, and changes of
+//! files. One request each, tried once; trying again is shared by all stores.
 
 use crate::fault::Fault;
 use crate::retry::Patience;
 use std::fmt;
+use tegula_machine::storage::StoredFile;
 use twox_hash::XxHash3_64;
 
 /// A store of files.
@@ -26,6 +27,65 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
         into: &mut [u8],
         got: &mut usize,
     ) -> Result<(), Fault>;
+
+    /// Makes a file, and the folders above it, at once: others see all of it or nothing. With `is_new`, the answer is
+    /// [`Fault::Exists`] if there is one; otherwise it is replaced.
+    async fn put(
+        &self,
+        path: &str,
+        content: Content<'_>,
+        is_new: bool,
+        patience: Patience,
+    ) -> Result<(), Fault>;
+
+    /// Gives a file another name; a file that has that name is replaced at once.
+    async fn rename(&self, from: &str, to: &str) -> Result<(), Fault>;
+
+    /// Removes a file.
+    async fn remove(&self, path: &str) -> Result<(), Fault>;
+
+    /// Makes a folder and those above it, where the store has folders.
+    async fn make_folder(&self, path: &str) -> Result<(), Fault>;
+
+    /// Removes an empty folder, where the store has folders.
+    async fn remove_folder(&self, path: &str) -> Result<(), Fault>;
+}
+
+/// The bytes of a file to make.
+#[derive(Clone, Copy)]
+pub(crate) enum Content<'a> {
+    Bytes(&'a [u8]),
+    /// All bytes of a file here, of that length.
+    File(&'a dyn StoredFile, u64),
+}
+
+/// The ending of a file that is not finished, on stores where a file has its name from the start.
+pub(crate) const UNFINISHED: &str = ".unfinished";
+
+/// Bytes that are sent at a time.
+pub(crate) const PIECE_BYTES: u64 = 8 << 20;
+
+impl Content<'_> {
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Content::Bytes(bytes) => bytes.len() as u64,
+            Content::File(_, bytes) => *bytes,
+        }
+    }
+
+    /// Returns the bytes from `offset` on, up to a piece of them.
+    pub(crate) fn piece(&self, offset: u64) -> Result<Vec<u8>, Fault> {
+        let end = self.bytes().min(offset + PIECE_BYTES);
+        match self {
+            Content::Bytes(bytes) => Ok(bytes[offset as usize..end as usize].to_vec()),
+            Content::File(file, _) => {
+                let mut piece = vec![0; (end - offset) as usize];
+                let read = file.read_exact_at(&mut piece, offset);
+                read.map_err(|fault| Fault::refused(fault.to_string(), "mend the scratch folder"))?;
+                Ok(piece)
+            }
+        }
+    }
 }
 
 /// A stretch of a file.

@@ -2,7 +2,7 @@
 
 use super::*;
 use rustix::process::{Pid, Signal, kill_process};
-use tegula::{Engine, Input, Options, State};
+use tegula::{Disk, Engine, Input, Options, State};
 
 #[test]
 fn with_the_same_command() {
@@ -97,7 +97,7 @@ fn states_of_earlier_versions_are_shown() {
         let state = State::new(folder.path().join("state"), "job");
         job(Options { state: Some(state.about(arguments.join("\0"))), ..Options::default() });
         let output = tegula().args(["show", "--state"]).arg(folder.path().join("state")).output();
-        tegula::state::remove(&folder.path().join("state"), "job").unwrap();
+        tegula::state::remove(&Disk::new(folder.path().join("state")), "job").unwrap();
         String::from_utf8(output.unwrap().stdout).unwrap()
     };
     let engine = Engine::new().unwrap();

@@ -5,6 +5,7 @@
 mod commands_that_look_into_files_read_urls;
 mod faults_are_one_line_with_the_url;
 mod hdfs_is_counted_as_files_are;
+mod states_are_kept_at_urls;
 #[cfg(feature = "streaming")]
 mod streaming_jobs_read_urls;
 mod urls_stand_where_paths_do;
@@ -21,10 +22,15 @@ fn program(arguments: &[&str]) -> Command {
 }
 
 fn tegula(server: &S3, arguments: &[&str]) -> Output {
+    before(server, arguments).output().unwrap()
+}
+
+/// Returns a command that finds a server.
+fn before(server: &S3, arguments: &[&str]) -> Command {
     let mut command = program(arguments);
     command.env("AWS_ENDPOINT_URL", server.endpoint());
     command.env("AWS_ACCESS_KEY_ID", S3::KEY_ID).env("AWS_SECRET_ACCESS_KEY", S3::SECRET);
-    command.output().unwrap()
+    command
 }
 
 /// Returns the standard output of a run that must have ended well.

@@ -2,10 +2,9 @@
 //! was unfinished when a run ended, and is removed.
 
 use super::manifest::{self, Manifest};
-use crate::error::{Result, StateError, StorageError};
-use crate::storage::{Disk, Storage, StoredFile};
-use std::fs;
-use std::path::{Path, PathBuf};
+use crate::error::{Error, Result, StateError, StorageError};
+use crate::storage::{Folders, Storage, StoredFile};
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// The name of the file that is locked while a run uses the folder.
@@ -26,17 +25,22 @@ impl StateFolder {
     ///
     /// # Errors
     /// [`StateError::Name`], [`StateError::InUse`], [`StateError::Folder`].
-    pub(crate) fn open(state: &Path, id: &str) -> Result<StateFolder> {
-        let path = StateFolder::path_of(state, id)?;
-        fs::create_dir_all(&path)
-            .map_err(|cause| StateError::Folder { path: path.clone(), cause })?;
-        StateFolder::of(Arc::new(Disk::new(path)))
+    pub(crate) fn open(state: &dyn Folders, id: &str) -> Result<StateFolder> {
+        check_id(id)?;
+        StateFolder::of(state.make(id).map_err(unusable)?)
     }
 
-    /// Where the job called `id` lies.
-    pub(super) fn path_of(state: &Path, id: &str) -> Result<PathBuf, StateError> {
+    /// Returns the storage of a job that is there.
+    ///
+    /// # Errors
+    /// [`StateError::Missing`], [`StateError::Name`], and those of the disk.
+    pub(super) fn storage_of(state: &dyn Folders, id: &str) -> Result<Arc<dyn Storage>> {
         check_id(id)?;
-        Ok(state.join(id))
+        let storage = state.folder(id);
+        match is_state(&*storage)? {
+            true => Ok(storage),
+            false => Err(StateError::Missing { path: storage.path().to_path_buf() }.into()),
+        }
     }
 
     /// As `open`, of storage that is a job's own.
@@ -66,6 +70,28 @@ impl StateFolder {
         strays
             .filter(|name| manifest::is_ours(name) && !is_kept(name))
             .try_for_each(|stray| self.storage.remove(&stray))
+    }
+}
+
+/// Returns whether a run has begun there.
+pub(super) fn is_state(storage: &dyn Storage) -> Result<bool, StorageError> {
+    match storage.open(LOCK) {
+        Ok(_) => Ok(true),
+        Err(StorageError::Missing { .. }) => Ok(false),
+        Err(StorageError::Folder { cause, .. })
+            if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+        {
+            Ok(false)
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Returns the error of a state's folder that cannot be used.
+pub(super) fn unusable(fault: StorageError) -> Error {
+    match fault {
+        StorageError::Folder { path, cause } => StateError::Folder { path, cause }.into(),
+        fault => fault.into(),
     }
 }
 

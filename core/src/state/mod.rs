@@ -65,8 +65,8 @@ pub(crate) use sharing::SharedState;
 pub(crate) use tiles::EngineParts;
 pub use tiles::{Incremental, TILES};
 
-use crate::error::{Result, StateError};
-use crate::storage::Storage;
+use crate::error::Result;
+use crate::storage::{Disk, Folders, Storage};
 use folder::{LOCK, StateFolder};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ pub struct State {
 
 #[derive(Clone, Debug)]
 enum Location {
-    Folder { state: PathBuf, id: String },
+    Folder { state: Arc<dyn Folders>, id: String },
     Storage(Arc<dyn Storage>),
 }
 
@@ -119,7 +119,12 @@ impl State {
     /// Returns the state of the job called `id`, in a folder of that name below `folder`; both are made if
     /// need be. A name is up to 200 letters, digits, `.`, `_` and `-`, and does not begin with a dot.
     pub fn new(folder: impl Into<PathBuf>, id: impl Into<String>) -> State {
-        State::at(Location::Folder { state: folder.into(), id: id.into() })
+        State::within(Arc::new(Disk::new(folder)), id)
+    }
+
+    /// As [`new`](State::new), in folders of any kind.
+    pub fn within(folders: Arc<dyn Folders>, id: impl Into<String>) -> State {
+        State::at(Location::Folder { state: folders, id: id.into() })
     }
 
     /// Returns the state of one job, in storage of its own.
@@ -137,7 +142,8 @@ impl State {
     pub fn step(&self, number: usize) -> Option<State> {
         match &self.place {
             Location::Folder { state, id } => {
-                let place = Location::Folder { state: state.clone(), id: format!("{id}.{number}") };
+                let id = format!("{id}.{number}");
+                let place = Location::Folder { state: Arc::clone(state), id };
                 Some(State { place, ..self.clone() })
             }
             Location::Storage(_) => None,
@@ -171,16 +177,16 @@ impl State {
     }
 
     /// Where it lies, if it is there.
-    fn storage(&self) -> Result<Arc<dyn Storage>, StateError> {
+    fn storage(&self) -> Result<Arc<dyn Storage>> {
         match &self.place {
-            Location::Folder { state, id } => StateFolder::storage_of(state, id),
+            Location::Folder { state, id } => StateFolder::storage_of(&**state, id),
             Location::Storage(storage) => Ok(Arc::clone(storage)),
         }
     }
 
     fn open(&self) -> Result<StateFolder> {
         match &self.place {
-            Location::Folder { state, id } => StateFolder::open(state, id),
+            Location::Folder { state, id } => StateFolder::open(&**state, id),
             Location::Storage(storage) => StateFolder::of(Arc::clone(storage)),
         }
     }

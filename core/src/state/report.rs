@@ -1,14 +1,12 @@
 //! Reports a state for people: its jobs, their contents, whether they are intact; and removes states.
 
 use super::LOCK;
-use super::folder::StateFolder;
+use super::folder::{StateFolder, is_state, unusable};
 use super::manifest::{Manifest, Snapshot, snapshot_name};
 use crate::encoding::Digest;
 use crate::error::{Result, StateError, StorageError};
 use crate::identity::Identity;
-use crate::storage::{Disk, Storage};
-use std::fs;
-use std::io;
+use crate::storage::{Folders, Storage};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -43,20 +41,17 @@ pub struct StateReport {
 ///
 /// # Errors
 /// [`StateError::Missing`] if there is no such folder, and [`StateError::Folder`] if it cannot be read.
-pub fn jobs_of(state: &Path) -> Result<Vec<String>> {
-    let path = || state.to_path_buf();
-    let fault = |cause: io::Error| match cause.kind() {
-        io::ErrorKind::NotFound => StateError::Missing { path: path() },
-        _ => StateError::Folder { path: path(), cause },
-    };
+pub fn jobs_of(state: &dyn Folders) -> Result<Vec<String>> {
+    let names = state.names().map_err(|fault| match fault {
+        StorageError::Missing { path } => StateError::Missing { path }.into(),
+        fault => unusable(fault),
+    })?;
     let mut jobs = Vec::new();
-    for entry in fs::read_dir(state).map_err(fault)? {
-        let entry = entry.map_err(fault)?;
-        if entry.path().join(LOCK).is_file() {
-            jobs.extend(entry.file_name().into_string());
+    for name in names {
+        if is_state(&*state.folder(&name))? {
+            jobs.push(name);
         }
     }
-    jobs.sort_unstable();
     Ok(jobs)
 }
 
@@ -64,7 +59,7 @@ pub fn jobs_of(state: &Path) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// [`StateError::Missing`], [`StorageError::Damaged`] and others of the disk.
-pub fn report(state: &Path, id: &str) -> Result<Option<StateReport>> {
+pub fn report(state: &dyn Folders, id: &str) -> Result<Option<StateReport>> {
     let storage = StateFolder::storage_of(state, id)?;
     Ok(Manifest::read(&*storage)?.map(|manifest| StateReport::of(id, manifest)))
 }
@@ -96,7 +91,7 @@ impl StateReport {
 /// # Errors
 /// [`StateError::Missing`], [`StorageError::Damaged`] for the first file that differs from what was written,
 /// and others of the disk.
-pub fn verify(state: &Path, id: &str) -> Result<u64> {
+pub fn verify(state: &dyn Folders, id: &str) -> Result<u64> {
     let storage = StateFolder::storage_of(state, id)?;
     let Some(manifest) = Manifest::read(&*storage)? else { return Ok(0) };
     let damaged =
@@ -139,23 +134,9 @@ pub fn files_of(storage: &dyn Storage) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// [`StateError::Missing`], [`StateError::InUse`], and others of the disk.
-pub fn remove(state: &Path, id: &str) -> Result<()> {
-    let folder = StateFolder::of(StateFolder::storage_of(state, id)?)?;
-    folder.clear()?;
-    drop(folder);
-    let path = state.join(id);
-    let fault = |cause| StorageError::from_io("be removed", &path, cause);
-    fs::remove_file(path.join(LOCK)).and_then(|()| fs::remove_dir(&path)).map_err(fault)?;
-    Ok(())
-}
-
-impl StateFolder {
-    /// Returns the storage of a job that is there.
-    pub(super) fn storage_of(state: &Path, id: &str) -> Result<Arc<dyn Storage>, StateError> {
-        let path = StateFolder::path_of(state, id)?;
-        if !path.join(LOCK).is_file() {
-            return Err(StateError::Missing { path });
-        }
-        Ok(Arc::new(Disk::new(path)))
-    }
+pub fn remove(state: &dyn Folders, id: &str) -> Result<()> {
+    let storage = StateFolder::storage_of(state, id)?;
+    StateFolder::of(Arc::clone(&storage))?.clear()?;
+    storage.remove(LOCK)?;
+    Ok(state.remove(id)?)
 }

@@ -1,7 +1,7 @@
 //! Disk: storage in a real folder. Anonymous files have never had a name where the file system can
 //! do that (`O_TMPFILE`), and lose it at once where it cannot.
 
-use super::{Storage, StoredFile, nameless};
+use super::{Folders, Storage, StoredFile, nameless};
 use crate::error::StorageError;
 use rustix::fs::{FallocateFlags, FlockOperation, Mode};
 use rustix::io::Errno;
@@ -11,6 +11,7 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A folder of the file system. Nothing is opened before the first file is asked for.
 #[derive(Debug)]
@@ -137,6 +138,44 @@ impl Storage for Disk {
             Err(Errno::WOULDBLOCK) => Ok(None),
             Err(cause) => Err(StorageError::from_io("be locked", path, cause.into())),
         }
+    }
+}
+
+impl Folders for Disk {
+    fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    fn names(&self) -> Result<Vec<String>, StorageError> {
+        let fault = |cause: io::Error| match cause.kind() {
+            io::ErrorKind::NotFound => StorageError::Missing { path: self.folder.clone() },
+            _ => self.unusable(cause),
+        };
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(fault)? {
+            let entry = entry.map_err(fault)?;
+            // A link to a folder is one, too.
+            if entry.path().is_dir() {
+                names.extend(entry.file_name().into_string());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn folder(&self, name: &str) -> Arc<dyn Storage> {
+        Arc::new(Disk::new(self.folder.join(name)))
+    }
+
+    fn make(&self, name: &str) -> Result<Arc<dyn Storage>, StorageError> {
+        let folder = Disk::new(self.folder.join(name));
+        fs::create_dir_all(&folder.folder).map_err(|cause| folder.unusable(cause))?;
+        Ok(Arc::new(folder))
+    }
+
+    fn remove(&self, name: &str) -> Result<(), StorageError> {
+        let path = self.folder.join(name);
+        fs::remove_dir(&path).map_err(|cause| StorageError::from_io("be removed", &path, cause))
     }
 }
 

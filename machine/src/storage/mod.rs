@@ -1,6 +1,6 @@
 //! Storage: all access of the engine to its own bytes on disk. A [`Storage`] is a folder; it gives
 //! [`StoredFile`]s, which are anonymous and gone with their last handle (scratch) or have names (states).
-//! [`Disk`] is a real folder.
+//! [`Folders`] is a folder of such folders. [`Disk`] is a real folder, and both.
 //!
 //! Calls are for large blocks and hence rare, so both are trait objects. Nothing here counts memory, caches,
 //! or knows the meaning of the bytes. No anonymous file may remain, not even when the process is killed.
@@ -19,6 +19,7 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A folder for files of the engine's own. Names are plain: no separator in them, not `.` or `..`.
 pub trait Storage: fmt::Debug + Send + Sync {
@@ -32,7 +33,7 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// [`StorageError::Folder`] if the folder cannot be used.
     fn scratch(&self) -> Result<Box<dyn StoredFile>, StorageError>;
 
-    /// Returns a new, empty file of that name.
+    /// Returns a new, empty file of that name. It may be gone if its handle is dropped before it is synced.
     ///
     /// # Errors
     /// [`StorageError::Exists`] if there is one, [`StorageError::Folder`] if the folder cannot be used.
@@ -76,6 +77,33 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// [`StorageError::Folder`] if the folder cannot be used, [`StorageError::Access`] if its file system
     /// knows no locks.
     fn lock(&self, name: &str) -> Result<Option<Box<dyn StoredFile>>, StorageError>;
+}
+
+/// A folder of folders. Names are plain, as those of files.
+pub trait Folders: fmt::Debug + Send + Sync {
+    /// Returns where it is, for messages.
+    fn path(&self) -> &Path;
+
+    /// Returns the names of the folders in it, ascending. Names that are not UTF-8 are left out.
+    ///
+    /// # Errors
+    /// [`StorageError::Missing`] if it is not there, [`StorageError::Folder`] if it cannot be read.
+    fn names(&self) -> Result<Vec<String>, StorageError>;
+
+    /// Returns the folder of that name, which need not be there.
+    fn folder(&self, name: &str) -> Arc<dyn Storage>;
+
+    /// Returns the folder of that name, made if need be, with all that it lies in.
+    ///
+    /// # Errors
+    /// [`StorageError::Folder`].
+    fn make(&self, name: &str) -> Result<Arc<dyn Storage>, StorageError>;
+
+    /// Removes a folder without files.
+    ///
+    /// # Errors
+    /// [`StorageError::Access`].
+    fn remove(&self, name: &str) -> Result<(), StorageError>;
 }
 
 /// An open file. Any number of threads may use it at once, at offsets of their own.

@@ -16,4 +16,5 @@ pub use azure::Azure;
 pub use gcs::Gcs;
 pub use hdfs::Hdfs;
 pub use proxy::Proxy;
+pub use requests::Refusals;
 pub use s3::{Objects, S3};

@@ -1,7 +1,7 @@
 //! A proxy in front of an HTTP server that sees single requests: it refuses some, counts the others,
-//! and lets something happen between two of them. It passes requests that have no body.
+//! and lets something happen between two of them. A request's body has a length.
 
-use std::io::{BufRead, BufReader, Read, Write, copy};
+use std::io::{BufRead, BufReader, Read, Write, copy, sink};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -23,8 +23,26 @@ struct Happenings {
 
 #[derive(Default)]
 struct State {
-    busy: Busy,
+    busy: Arc<Mutex<Busy>>,
     happenings: Happenings,
+}
+
+/// Lets a proxy refuse requests.
+#[derive(Clone)]
+pub struct Refusals {
+    busy: Arc<Mutex<Busy>>,
+}
+
+impl Refusals {
+    /// Answers the next `requests` with `status` alone, and with `Retry-After` if seconds are given.
+    pub fn refuse_next(&self, requests: u32, status: u16, retry_after: Option<u32>) {
+        *self.busy.lock().unwrap() = Busy { status, retry_after, left: requests };
+    }
+
+    /// Returns the number of requests that are still to be refused.
+    pub fn left(&self) -> u32 {
+        self.busy.lock().unwrap().left
+    }
 }
 
 /// A proxy that listens until the process ends.
@@ -54,14 +72,9 @@ impl Requests {
         self.address
     }
 
-    /// Answers the next `requests` itself with `status`, and with `Retry-After` if seconds are given.
-    pub(crate) fn refuse_next(&self, requests: u32, status: u16, retry_after: Option<u32>) {
-        self.state.lock().unwrap().busy = Busy { status, retry_after, left: requests };
-    }
-
-    /// Returns the number of requests that are still to be refused.
-    pub(crate) fn left_to_refuse(&self) -> u32 {
-        self.state.lock().unwrap().busy.left
+    /// Returns what refuses requests, from another thread or between two of them.
+    pub(crate) fn refusals(&self) -> Refusals {
+        Refusals { busy: Arc::clone(&self.state.lock().unwrap().busy) }
     }
 
     /// Passes `requests` on, and calls `act` before the next one.
@@ -79,15 +92,16 @@ impl Requests {
 impl State {
     /// Returns the answer to a request that is refused; `None` for one that is passed on.
     fn request(&mut self, head: &[u8]) -> Option<String> {
-        if let Some(left) = self.busy.left.checked_sub(1) {
-            self.busy.left = left;
-            return Some(self.busy.refusal(head.starts_with(b"HEAD ")));
-        }
         let happenings = &mut self.happenings;
         if let Some((_, act)) =
             happenings.next.take_if(|(before, _)| *before == happenings.requests)
         {
             act();
+        }
+        let mut busy = self.busy.lock().unwrap();
+        if let Some(left) = busy.left.checked_sub(1) {
+            busy.left = left;
+            return Some(busy.refusal(head.starts_with(b"HEAD ")));
         }
         happenings.requests += 1;
         None
@@ -117,11 +131,16 @@ fn serve(mut client: &TcpStream, server: SocketAddr, state: &Mutex<State>) {
         let mut requests = BufReader::new(client);
         while let Some(request) = head(&mut requests) {
             let refusal = state.lock().unwrap().request(&request);
-            let sent = match refusal {
-                Some(refusal) => client.write_all(refusal.as_bytes()),
-                None => (&server).write_all(&request),
+            let mut body = (&mut requests).take(body_bytes(&request));
+            let passed = match refusal {
+                Some(refusal) => {
+                    copy(&mut body, &mut sink()).and_then(|_| client.write_all(refusal.as_bytes()))
+                }
+                None => (&server)
+                    .write_all(&request)
+                    .and_then(|()| copy(&mut body, &mut &server).map(drop)),
             };
-            if sent.is_err() {
+            if passed.is_err() {
                 break;
             }
         }
@@ -139,6 +158,13 @@ fn head(from: &mut impl BufRead) -> Option<Vec<u8>> {
         }
     }
     Some(head)
+}
+
+/// Returns the length of the body that follows a head.
+fn body_bytes(head: &[u8]) -> u64 {
+    let head = String::from_utf8_lossy(head).to_ascii_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
+    length.and_then(|length| length.trim().parse().ok()).unwrap_or(0)
 }
 
 const MOST_HEAD_BYTES: u64 = 64 << 10;

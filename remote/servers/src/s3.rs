@@ -1,9 +1,9 @@
 //! S3: servers of moto, which is written in Python and needs no compiler (`s3.py`). They check
-//! signatures, give ETags and ranges, and list by pages of 1000. Public ones list no ETags, as some
+//! signatures, give ETags and ranges, take objects with conditions, and list by pages of 1000. Public ones list no ETags, as some
 //! servers do not. All servers of a process come from one Python process, which loads moto once.
 
 use crate::http::{escaped, send};
-use crate::requests::Requests;
+use crate::requests::{Refusals, Requests};
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -65,12 +65,17 @@ impl S3 {
 
     /// Answers the next `requests` with `status` alone, and with `Retry-After` if seconds are given.
     pub fn refuse_next(&self, requests: u32, status: u16, retry_after: Option<u32>) {
-        self.requests.refuse_next(requests, status, retry_after);
+        self.refusals().refuse_next(requests, status, retry_after);
     }
 
     /// Returns the number of requests that are still to be refused.
     pub fn left_to_refuse(&self) -> u32 {
-        self.requests.left_to_refuse()
+        self.refusals().left()
+    }
+
+    /// Returns what refuses requests, to be used by [`S3::after`].
+    pub fn refusals(&self) -> Refusals {
+        self.requests.refusals()
     }
 
     /// Answers `requests` more, and calls `act` before the next one.

@@ -1,0 +1,323 @@
+//! A lease: the right of one run to change a state on a store that has no locks. It is a file with a number, made so
+//! that the store lets only one of several runs make it (a condition on the absence of an object; a create without
+//! overwriting). Its content names the run and changes with each renewal. Who wants the state of a run that does
+//! not renew its lease any more takes the next number; the run that lost it so finds that number, or its own file gone,
+//! before it changes the manifest, and fails (leases after Gray and Cheriton, Leases: An Efficient Fault-Tolerant
+//! Mechanism, 1989, with the number as a token against late writers).
+//!
+//! Times are those of one machine each: a waiting run measures how long a file has not changed, and compares no clocks.
+//! A run on the same machine whose process is gone is not waited for.
+
+use crate::folders::{Connection, below, name_of};
+use crate::store::{Child, Content, Entry, Store, UNFINISHED};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+use tegula::StorageError;
+use tegula_machine::sync::{Condvar, Mutex};
+
+/// Before the number in the names of leases.
+const NAME: &str = "lease-";
+/// Renewals in the time after which a lease is lost.
+const RENEWALS: u32 = 4;
+
+/// Returns whether a file of that name is a lease, or one that is not finished.
+pub(crate) fn is_hidden(name: &str) -> bool {
+    number_of(name).is_some() || name.ends_with(UNFINISHED)
+}
+
+fn number_of(name: &str) -> Option<u64> {
+    name.strip_prefix(NAME)?.parse().ok()
+}
+
+/// A lease that is renewed until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Lease<S: Store + 'static> {
+    held: Arc<Held<S>>,
+    renewing: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Held<S> {
+    connection: Arc<Connection<S>>,
+    folder: String,
+    number: u64,
+    /// Its run, within this process and everywhere.
+    run: u64,
+    owner: String,
+    is_over: Mutex<bool>,
+    /// Told when it is over.
+    ended: Condvar,
+}
+
+impl<S: Store + 'static> Lease<S> {
+    /// Takes the lease of a folder; `None` if another run has it. Waits up to the time of a lease to see that a run
+    /// which has it is alive. Removes what a run that was killed had not finished.
+    pub(crate) fn take(
+        connection: &Arc<Connection<S>>,
+        folder: &str,
+    ) -> Result<Option<Lease<S>>, StorageError> {
+        let standing = newest(&leases(connection, folder)?);
+        let number = match &standing {
+            Some((number, entry)) if is_alive(connection, folder, *number, entry)? => {
+                return Ok(None);
+            }
+            Some((number, _)) => number + 1,
+            None => 1,
+        };
+        let (run, owner) = owner();
+        let held = Held {
+            connection: Arc::clone(connection),
+            folder: folder.to_owned(),
+            number,
+            run,
+            owner,
+            is_over: Mutex::default(),
+            ended: Condvar::new(),
+        };
+        match held.write(0, true) {
+            Err(StorageError::Exists { .. }) if held.is_newest()? => {
+                // The answer of a try that made it was lost.
+            }
+            Err(StorageError::Exists { .. }) => return Ok(None),
+            made => made?,
+        }
+        for path in unfinished(connection, folder, number)? {
+            forgive_missing(connection.remove(&path))?;
+        }
+        Lease::renewing(held).map(Some)
+    }
+
+    /// Starts the thread that renews.
+    fn renewing(held: Held<S>) -> Result<Lease<S>, StorageError> {
+        let held = Arc::new(held);
+        let theirs = Arc::clone(&held);
+        let thread = thread::Builder::new().name("lease".to_owned());
+        let fault = |cause| StorageError::Access {
+            action: "be renewed",
+            path: held.connection.address.url(&held.folder),
+            cause,
+        };
+        let renewing = thread.spawn(move || theirs.renew()).map_err(fault)?;
+        Ok(Lease { held, renewing: Some(renewing) })
+    }
+
+    /// Returns an error if another run has the state by now.
+    pub(crate) fn check(&self) -> Result<(), StorageError> {
+        if self.held.is_newest()? {
+            return Ok(());
+        }
+        let cause = "another run has taken this state over, because nothing was heard of this one for too long";
+        let path = self.held.connection.address.url(&self.held.folder);
+        Err(StorageError::Access { action: "be changed", path, cause: io::Error::other(cause) })
+    }
+}
+
+impl<S: Store + 'static> Held<S> {
+    fn path(&self) -> String {
+        below(&self.folder, &format!("{NAME}{}", self.number))
+    }
+
+    fn write(&self, beat: u64, is_new: bool) -> Result<(), StorageError> {
+        let content = format!("{}\n{beat}\n", self.owner);
+        self.connection.put(&self.path(), Content::Bytes(content.as_bytes()), is_new)
+    }
+
+    fn is_newest(&self) -> Result<bool, StorageError> {
+        let newest = newest(&leases(&self.connection, &self.folder)?);
+        let Some((_, entry)) = newest.filter(|(number, _)| *number == self.number) else {
+            return Ok(false);
+        };
+        Ok(owner_in(&self.connection, &entry)?.as_deref() == Some(&*self.owner))
+    }
+
+    /// Renews the lease until it is over or lost. A renewal that fails is made up for by the next.
+    fn renew(&self) {
+        let pause = self.connection.lease / RENEWALS;
+        for beat in 1.. {
+            let is_over = self.is_over.lock();
+            let is_over = self.ended.wait_timeout_while(is_over, pause, |is_over| !*is_over);
+            if *is_over || matches!(self.is_newest(), Ok(false)) {
+                return;
+            }
+            drop(is_over);
+            let _ = self.write(beat, false);
+        }
+    }
+}
+
+impl<S: Store + 'static> Drop for Lease<S> {
+    /// Gives the state to the next run. If that fails, the next run waits as after a kill.
+    fn drop(&mut self) {
+        *self.held.is_over.lock() = true;
+        self.held.ended.notify_all();
+        self.renewing.take().map(JoinHandle::join);
+        if matches!(self.held.is_newest(), Ok(true)) {
+            let _ = self.held.connection.remove(&self.held.path());
+        }
+    }
+}
+
+impl<S> Drop for Held<S> {
+    fn drop(&mut self) {
+        RUNS.lock().remove(&self.run);
+    }
+}
+
+/// Returns the leases of a folder by number.
+fn leases<S: Store + 'static>(
+    connection: &Connection<S>,
+    folder: &str,
+) -> Result<Vec<(u64, Entry)>, StorageError> {
+    let lease = |child: Child| match child {
+        Child::File(entry) => Some((number_of(name_of(&entry.path))?, entry)),
+        Child::Folder(_) => None,
+    };
+    Ok(connection.children(folder)?.unwrap_or_default().into_iter().filter_map(lease).collect())
+}
+
+fn newest(leases: &[(u64, Entry)]) -> Option<(u64, Entry)> {
+    leases.iter().max_by_key(|(number, _)| *number).cloned()
+}
+
+/// Returns files that no run will finish, and leases before this one.
+fn unfinished<S: Store + 'static>(
+    connection: &Connection<S>,
+    folder: &str,
+    lease: u64,
+) -> Result<Vec<String>, StorageError> {
+    let is_old = |name: &str| {
+        name.ends_with(UNFINISHED) || number_of(name).is_some_and(|number| number < lease)
+    };
+    let old = |child: Child| match child {
+        Child::File(entry) if is_old(name_of(&entry.path)) => Some(entry.path),
+        _ => None,
+    };
+    Ok(connection.children(folder)?.unwrap_or_default().into_iter().filter_map(old).collect())
+}
+
+/// Returns whether the run that has a lease renews it, or gives it up or to another, within the time of a lease.
+fn is_alive<S: Store + 'static>(
+    connection: &Connection<S>,
+    folder: &str,
+    number: u64,
+    found: &Entry,
+) -> Result<bool, StorageError> {
+    if owner_in(connection, found)?.is_some_and(|owner| is_gone(&owner)) {
+        return Ok(false);
+    }
+    let began = Instant::now();
+    while began.elapsed() < connection.lease {
+        thread::sleep(connection.lease / RENEWALS / 2);
+        match newest(&leases(connection, folder)?) {
+            None => return Ok(false),
+            Some((now, entry)) if now != number || entry.version != found.version => {
+                return Ok(true);
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(false)
+}
+
+/// Returns the run that a lease names; `None` if the file is gone by now, or is another one.
+fn owner_in<S: Store + 'static>(
+    connection: &Connection<S>,
+    entry: &Entry,
+) -> Result<Option<String>, StorageError> {
+    let mut content = Vec::new();
+    // A renewal may replace it between the two requests.
+    for _ in 0..3 {
+        let Some(entry) = connection.file(&entry.path)? else { return Ok(None) };
+        content.clear();
+        let read = connection.read(&entry, |bytes, _| {
+            content.extend_from_slice(bytes);
+            Ok(())
+        });
+        match read {
+            Ok(()) => break,
+            Err(StorageError::Missing { .. }) => return Ok(None),
+            Err(_) if connection.file(&entry.path)?.as_ref() != Some(&entry) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    let content = String::from_utf8_lossy(&content);
+    Ok(content.lines().next().map(str::to_owned))
+}
+
+fn forgive_missing(removed: Result<(), StorageError>) -> Result<(), StorageError> {
+    match removed {
+        Err(StorageError::Missing { .. }) => Ok(()),
+        removed => removed,
+    }
+}
+
+/// The runs of this process that have leases.
+static RUNS: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+
+/// Returns a number for a run of this process, and a name for it everywhere: the machine since its start, the space of
+/// its processes, the process and its start, and the number.
+fn owner() -> (u64, String) {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let run = NEXT.fetch_add(1, Ordering::Relaxed);
+    RUNS.lock().insert(run);
+    let id = process::id();
+    (run, format!("{} {id} {} {run}", place(), started(id).unwrap_or_default()))
+}
+
+/// Returns whether an owner was on this machine and is gone.
+fn is_gone(owner: &str) -> bool {
+    let fields: Vec<&str> = owner.split(' ').collect();
+    let [place_of, id, start, run] = *fields else { return false };
+    let (Ok(id), Ok(run)) = (id.parse(), run.parse()) else { return false };
+    if place_of != place() {
+        return false;
+    }
+    let is_same = started(id).is_some_and(|now| now == start);
+    !is_same || id == process::id() && !RUNS.lock().contains(&run)
+}
+
+/// Names what process numbers are unique in.
+fn place() -> String {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{}/{}", boot.trim(), space.display())
+}
+
+/// Returns when a process began, in ticks since the machine's start; `None` if there is none.
+fn started(id: u32) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The name, in parentheses, may have spaces.
+    let (_, fields) = stat.rsplit_once(") ")?;
+    fields.split(' ').nth(19).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_knows_its_own_process_and_one_that_is_gone() {
+        let (run, own) = owner();
+        assert!(!is_gone(&own) && own != owner().1);
+        RUNS.lock().remove(&run);
+        assert!(is_gone(&own));
+        let fields: Vec<&str> = own.split(' ').collect();
+        assert!(is_gone(&format!("{} {} 1 0", fields[0], fields[1])));
+        assert!(!is_gone(&format!("elsewhere {} 1 0", fields[1])));
+        assert!(!is_gone("") && !is_gone("a b c d"));
+    }
+
+    #[test]
+    fn leases_have_numbers() {
+        assert_eq!(
+            (number_of("lease-12"), number_of("lease-x"), number_of("lock")),
+            (Some(12), None, None)
+        );
+    }
+}

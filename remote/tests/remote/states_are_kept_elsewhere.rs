@@ -1,0 +1,298 @@
+//! States in an object store and in HDFS: the same files, answers and errors as on a disk. A request that fails, at
+//! whatever moment, costs work and nothing else; of two runs only one changes a state.
+
+use crate::common::{settings, text};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use tegula::state::{jobs_of, remove, report, verify};
+use tegula::{
+    Cancel, Engine, Error, Folders, Input, Keep, Options, Result, SaveEvery, State, StateError,
+    Storage, StorageError,
+};
+use tegula_apps::{WordCount, Words};
+use tegula_remote::Settings;
+use tegula_remote_servers::{Hdfs, S3};
+
+const URL: &str = "s3://bucket/states";
+
+/// Runs a word count in tiles of 64 KiB that saves after each. Returns the answer and the bytes that were restored.
+fn run(text: &[u8], workers: usize, state: Option<State>) -> Result<(Vec<u8>, u64)> {
+    run_until(text, workers, state, Cancel::new())
+}
+
+fn run_until(
+    text: &[u8],
+    workers: usize,
+    state: Option<State>,
+    cancel: Cancel,
+) -> Result<(Vec<u8>, u64)> {
+    let engine = Engine::builder().workers(workers).build()?;
+    let state = state.map(|state| state.save_every(SaveEvery::Tiles(1)));
+    let options = Options { state, cancel, tile_bytes: Some(64 << 10), ..Options::default() };
+    let job = WordCount { words: Words::Whitespace };
+    let output = engine.job(&job).options(&options).run(Input::bytes(text.to_vec()))?;
+    let mut answer = Vec::new();
+    output.for_each(|word, count| {
+        answer.extend_from_slice(word);
+        answer.extend_from_slice(format!("\t{count}\n").as_bytes());
+    })?;
+    Ok((answer, output.stats().restored_bytes))
+}
+
+fn folders(settings: &Settings, url: &str) -> Arc<dyn Folders> {
+    settings.folders(url, &std::env::temp_dir()).unwrap()
+}
+
+fn state(folders: &Arc<dyn Folders>) -> Option<State> {
+    Some(State::within(Arc::clone(folders), "words"))
+}
+
+/// A server with a bucket, and few tries.
+fn server() -> (S3, Settings) {
+    let server = S3::start();
+    server.put("bucket", "other", b"x");
+    let settings = settings(server.endpoint()).with("TEGULA_REMOTE_TRIES", "1");
+    (server, settings)
+}
+
+/// All that a state on a disk does, with a run that resumes and one that only reads.
+fn a_state_is_as_on_a_disk(make: &dyn Fn() -> Arc<dyn Folders>) {
+    let text = text(3 << 20);
+    let (expected, _) = run(&text, 1, None).unwrap();
+    assert!(matches!(jobs_of(&*make()), Err(Error::State(StateError::Missing { .. }))));
+    let keep = |keep| state(&make()).map(|state| state.keep(keep));
+    for restored in [false, true, true] {
+        let (answer, bytes) = run(&text, 2, keep(Keep::Nothing)).unwrap();
+        assert!(answer == expected && (bytes > 0) == restored, "{bytes}");
+    }
+    let (answer, bytes) = run(&text, 3, keep(Keep::Result)).unwrap();
+    assert!(answer == expected && bytes > 0);
+    let (answer, bytes) = run(&text, 1, keep(Keep::Result)).unwrap();
+    assert!(answer == expected && bytes == text.len() as u64);
+    let storage = make().folder("words");
+    let files = storage.list().unwrap();
+    assert_eq!(files[..3], ["input", "lock", "manifest"], "{files:?}");
+    assert!(files[3..].iter().all(|file| file.starts_with("snapshot-")), "{files:?}");
+    assert_eq!(jobs_of(&*make()).unwrap(), ["words"]);
+    let found = report(&*make(), "words").unwrap().unwrap();
+    assert!(found.done && found.mapped_bytes == text.len() as u64 && found.id == "words");
+    assert!(verify(&*make(), "words").unwrap() > 0);
+    // Another input, another job.
+    let other = run(&text[1..], 1, keep(Keep::Result));
+    assert!(matches!(other, Err(Error::State(StateError::OtherInput { .. }))));
+    a_folder_is_as_on_a_disk(&*storage);
+    remove(&*make(), "words").unwrap();
+    assert!(matches!(report(&*make(), "words"), Err(Error::State(StateError::Missing { .. }))));
+}
+
+/// The calls of storage that a state makes seldom or never.
+fn a_folder_is_as_on_a_disk(storage: &dyn Storage) {
+    let file = storage.create("new").unwrap();
+    assert!(matches!(storage.create("new"), Err(StorageError::Exists { .. })));
+    file.write_all_at(b"0123456789", 0).unwrap();
+    file.write_all_at(b"ab", 4).unwrap();
+    assert!(storage.list().unwrap().contains(&"new".to_owned()));
+    assert!(matches!(storage.open("new"), Err(StorageError::Missing { .. })), "not synced");
+    file.sync().unwrap();
+    let again = storage.open("new").unwrap();
+    assert_eq!(again.bytes().unwrap(), 10);
+    let mut bytes = [0; 10];
+    again.read_exact_at(&mut bytes, 0).unwrap();
+    assert_eq!(&bytes, b"0123ab6789");
+    assert!(matches!(again.read_exact_at(&mut bytes, 1), Err(StorageError::Short { .. })));
+    again.set_bytes(3).unwrap();
+    again.write_all_at(b"x", 4).unwrap();
+    again.sync().unwrap();
+    let mut bytes = [0; 5];
+    storage.open("new").unwrap().read_exact_at(&mut bytes, 0).unwrap();
+    assert_eq!(&bytes, b"012\0x");
+    storage.create("more").unwrap().sync().unwrap();
+    storage.rename("new", "more").unwrap();
+    assert_eq!(storage.open("more").unwrap().bytes().unwrap(), 5);
+    assert!(matches!(storage.rename("new", "x"), Err(StorageError::Missing { .. })));
+    storage.remove("more").unwrap();
+    assert!(matches!(storage.remove("more"), Err(StorageError::Missing { .. })));
+    // One that was never synced goes with its handle.
+    drop(storage.create("new").unwrap());
+    storage.create("new").unwrap();
+    assert!(!storage.list().unwrap().contains(&"new".to_owned()));
+    // Longer than a piece of an upload.
+    let long: Vec<u8> = (0..20_000_000_u32).map(|number| (number % 251) as u8).collect();
+    let file = storage.create("long").unwrap();
+    file.write_all_at(&long, 0).unwrap();
+    file.sync().unwrap();
+    let mut found = vec![0; long.len()];
+    storage.open("long").unwrap().read_exact_at(&mut found, 0).unwrap();
+    assert!(found == long);
+    storage.remove("long").unwrap();
+}
+
+#[test]
+fn in_an_object_store() {
+    let (_server, settings) = server();
+    a_state_is_as_on_a_disk(&|| folders(&settings, URL));
+}
+
+/// One cluster for all, because it takes a while to start.
+#[test]
+fn in_hdfs() {
+    let hdfs = Hdfs::start();
+    let settings =
+        Settings::new().with("TEGULA_REMOTE_TRIES", "4").with("TEGULA_STATE_LEASE_SECONDS", "1");
+    let url = format!("{}/states", hdfs.root());
+    let make = || folders(&settings, &url);
+    a_state_is_as_on_a_disk(&make);
+    // What runs that were killed elsewhere left is taken over and removed.
+    let text = text(1 << 20);
+    let (expected, _) = run(&text, 1, None).unwrap();
+    hdfs.put("/states/words/lease-3", b"elsewhere 1 1 0\n5\n");
+    hdfs.put("/states/words/lease-1", b"elsewhere 1 1 0\n5\n");
+    hdfs.put("/states/words/snapshot-00000001.unfinished", b"half");
+    assert!(run(&text, 2, state(&make())).unwrap().0 == expected);
+    remove(&*make(), "words").unwrap();
+    assert!(make().names().unwrap().is_empty());
+    one_of_two_runs_has_it(&make);
+    let denied = format!("{}/denied", hdfs.root());
+    hdfs.put("/denied/x", b"x");
+    hdfs.deny("/denied");
+    let stranger = settings.with("HADOOP_USER_NAME", "stranger");
+    let message = run(&text, 1, state(&folders(&stranger, &denied))).unwrap_err().to_string();
+    assert!(
+        message.starts_with(&denied) && message.contains("AccessControlException"),
+        "{message}"
+    );
+}
+
+fn one_of_two_runs_has_it(make: &dyn Fn() -> Arc<dyn Folders>) {
+    let storage = make().make("two").unwrap();
+    let first = storage.lock("lock").unwrap().unwrap();
+    let waited = Instant::now();
+    assert!(make().folder("two").lock("lock").unwrap().is_none());
+    assert!(waited.elapsed() < Duration::from_secs(20));
+    drop(first);
+    let second = make().folder("two").lock("lock").unwrap();
+    assert!(second.is_some());
+}
+
+#[test]
+fn one_of_two_runs_has_a_state() {
+    let (_server, settings) = server();
+    let settings = settings.with("TEGULA_STATE_LEASE_SECONDS", "2");
+    one_of_two_runs_has_it(&|| folders(&settings, URL));
+}
+
+/// A lease that another machine renews is respected, one that it does not renew any more is taken.
+#[test]
+fn a_run_elsewhere_has_its_state_as_long_as_it_renews_its_lease() {
+    let (server, settings) = server();
+    let make = || folders(&settings.clone().with("TEGULA_STATE_LEASE_SECONDS", "1"), URL);
+    let text = text(1 << 20);
+    let (expected, _) = run(&text, 1, None).unwrap();
+    let lease = |beat: u32| {
+        let content = format!("elsewhere 1 1 0\n{beat}\n");
+        server.put("bucket", "states/words/lease-7", content.as_bytes());
+    };
+    lease(0);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for beat in (1..).take_while(|_| !is_over.load(Ordering::Relaxed)) {
+                lease(beat);
+                thread::sleep(Duration::from_millis(100));
+            }
+        });
+        let refused = run(&text, 1, state(&make()));
+        is_over.store(true, Ordering::Relaxed);
+        assert!(matches!(refused, Err(Error::State(StateError::InUse { .. }))));
+    });
+    let began = Instant::now();
+    assert!(run(&text, 1, state(&make())).unwrap().0 == expected);
+    assert!(began.elapsed() >= Duration::from_secs(1));
+    remove(&*make(), "words").unwrap();
+    assert!(make().folder("words").list().unwrap().is_empty());
+}
+
+/// A run that another one took for dead finds that before it changes anything.
+#[test]
+fn a_run_that_has_lost_its_state_fails() {
+    let (server, settings) = server();
+    let make = || folders(&settings, URL);
+    let text = text(3 << 20);
+    let objects = server.objects();
+    server
+        .after(30, move || objects.put("bucket", "states/words/lease-2", b"elsewhere 1 1 0\n5\n"));
+    let message = run(&text, 1, state(&make())).unwrap_err().to_string();
+    assert!(message.starts_with(URL) && message.contains("taken this state over"), "{message}");
+    objects.delete("bucket", "states/words/lease-2");
+    assert!(run(&text, 1, state(&make())).unwrap().0 == run(&text, 1, None).unwrap().0);
+}
+
+/// From some request on, the store answers no more: the run fails with the name of the file, or has its answer, and
+/// the next one resumes. Each `TEGULA_TEST_STEP`th request is tried, 15 by default.
+#[test]
+fn a_store_that_fails_at_any_request_costs_work_alone() {
+    let (server, settings) = server();
+    let text = text(400_000);
+    let (expected, _) = run(&text, 1, None).unwrap();
+    let (mut failed, mut restored) = (0, 0);
+    let step = std::env::var("TEGULA_TEST_STEP").map_or(15, |step| step.parse().unwrap());
+    for number in (0..).step_by(step) {
+        let make = || folders(&settings, URL);
+        let (fault, refusing) = (server.refusals(), number);
+        server.after(refusing, move || fault.refuse_next(u32::MAX, 503, None));
+        let result = run(&text, 2, state(&make()));
+        let is_whole = server.requests() < refusing;
+        server.after(u32::MAX, || ());
+        server.refuse_next(0, 503, None);
+        match result {
+            Ok((answer, _)) => assert!(answer == expected, "{number}"),
+            Err(error) => {
+                failed += 1;
+                let message = error.to_string();
+                assert!(message.contains("s3://bucket/states"), "{message}");
+                assert!(message.contains("503"), "{message}");
+            }
+        }
+        let (answer, bytes) = run(&text, 1, state(&make())).unwrap();
+        assert!(answer == expected, "{number}");
+        restored += bytes;
+        remove(&*make(), "words").unwrap();
+        if is_whole {
+            break;
+        }
+    }
+    assert!(failed > 2 && restored > 0, "{failed} failed");
+}
+
+/// A store that is busy now and then is asked again.
+#[test]
+fn a_busy_store_is_asked_again() {
+    let (server, settings) = server();
+    let settings = settings.with("TEGULA_REMOTE_TRIES", "5");
+    let text = text(1 << 20);
+    let (expected, _) = run(&text, 1, None).unwrap();
+    for number in (1..40).step_by(4) {
+        let fault = server.refusals();
+        server.after(number, move || fault.refuse_next(3, 503, Some(0)));
+        assert!(run(&text, 2, state(&folders(&settings, URL))).unwrap().0 == expected);
+        assert_eq!(server.left_to_refuse(), 0);
+        remove(&*folders(&settings, URL), "words").unwrap();
+    }
+}
+
+/// A run that is cancelled has saved what it mapped, and gives its state back at once.
+#[test]
+fn a_cancelled_run_is_resumed() {
+    let (server, settings) = server();
+    let text = text(3 << 20);
+    let (expected, _) = run(&text, 1, None).unwrap();
+    let cancel = Cancel::new();
+    let theirs = cancel.clone();
+    server.after(40, move || theirs.cancel());
+    let stopped = run_until(&text, 1, state(&folders(&settings, URL)), cancel);
+    assert!(matches!(stopped, Err(Error::Cancelled)));
+    let (answer, restored) = run(&text, 2, state(&folders(&settings, URL))).unwrap();
+    assert!(answer == expected && restored > 0, "{restored}");
+}
