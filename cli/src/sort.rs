@@ -1,6 +1,6 @@
 //! `tegula sort`: its own flags, and the sort that they make.
 
-use crate::flags::{PipelineFlag, RunFlags};
+use crate::flags::RunFlags;
 #[cfg(feature = "nodes")]
 use crate::nodes;
 use crate::request::Request;
@@ -70,14 +70,13 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
 fn check(flags: &RunFlags) -> Result<()> {
     #[cfg(feature = "nodes")]
     nodes::refuse(flags, true, "records are sorted by one machine")?;
-    let has_tiles = flags.tile.0.is_some();
-    refuse(has_tiles, "--tile", "a sort has no tiles; --split is what a worker reads")?;
-    let waits = flags.pipeline == PipelineFlag::Off;
-    refuse(waits, "--pipeline", "a sort has no tiles that could wait")?;
-    refuse(flags.groups != "auto", "--groups", "all workers of a sort share one queue")?;
     let cause = "every line is a record, and so are N bytes; none is bad";
     refuse(flags.skip_bad, "--skip-bad", cause)?;
-    refuse(flags.state.is_some(), "--state", "a sort has no partials that could be saved")
+    refuse(
+        flags.incremental,
+        "--incremental",
+        "records are moved, so no part of a sort is found again",
+    )
 }
 
 fn kind(text: &str) -> Result<Kind, String> {

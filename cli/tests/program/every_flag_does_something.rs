@@ -26,7 +26,7 @@ const ELSEWHERE: &[&str] = &[
 ];
 /// Their effect cannot be seen: the sort is stable in any case, as the help says; and workers that wait for each other
 /// take longer, where there is nothing that they combine.
-const UNSEEN: &[&str] = &["sort --stable", "teravalidate --pipeline"];
+const UNSEEN: &[&str] = &["sort --stable", "sort --pipeline", "teravalidate --pipeline"];
 const STATE: &str = "--state=state --job=a";
 const OVER_NODES: &str = "--nodes=local:2x1";
 const SHOWN: &str = "--tile=32k --show=every=50%";
@@ -118,7 +118,7 @@ fn shared(flag: &str) -> Vec<Trial> {
         "save-every" => ["", "--tile=32k"]
             .map(|tile| trial(&format!("{STATE} {tile} --keep=partials"), "--save-every=1tiles"))
             .to_vec(),
-        "keep" => vec![trial(STATE, "--keep=nothing")],
+        "keep" => vec![trial(STATE, "--keep=nothing"), trial(STATE, "--keep=partials")],
         "incremental" => vec![trial(STATE, "--incremental")],
         "hash" => vec![trial(&incremental, "--hash=blake3")],
         "append-only" => ["", " --tile=32k"]

@@ -87,6 +87,48 @@ fn snapshots(folder: &Path) -> usize {
         .count()
 }
 
+#[test]
+fn a_sort_with_the_same_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let line = |i: u64| format!("{:07} {i}\n", i * 7_919 % 1_000_003);
+    let text: String = (0..1_500_000).map(line).collect();
+    fs::write(path("text"), &text).unwrap();
+    let plain = tegula().args(["sort", "-o"]).args([path("plain"), path("text")]).status();
+    assert!(plain.unwrap().success());
+    let command = || {
+        let mut command = tegula();
+        command.args(["sort", "--memory", "40m", "-j", "2", "--job", "lines", "--state"]);
+        command.args([path("state"), path("text")]).arg("-o").arg(path("out"));
+        command.arg("--stats-json").arg(path("stats"));
+        command
+    };
+    let mut child = command().spawn().unwrap();
+    let said = |what: &str| {
+        let output = tegula().args(["state", what]).arg(path("state")).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    wait_until("something is saved", || {
+        snapshots(&path("state").join("lines")) > 0 && !said("ls").contains(", 0 snapshots")
+    });
+    let _ = kill_process(Pid::from_child(&child), Signal::KILL);
+    child.wait().unwrap();
+    assert!(!path("out").exists());
+    assert!(said("verify").starts_with("lines\twhole, "), "{}", said("verify"));
+    assert!(said("show").contains("  records: lines\n"), "{}", said("show"));
+    let shown = tegula().args(["show", "--state"]).arg(path("state")).output().unwrap();
+    let message = String::from_utf8_lossy(&shown.stderr).into_owned();
+    assert!(message.contains("the answers of sort are not shown from a state"), "{message}");
+    assert!(command().status().unwrap().success());
+    assert!(fs::read(path("out")).unwrap() == fs::read(path("plain")).unwrap());
+    let stats: serde_json::Value =
+        serde_json::from_slice(&fs::read(path("stats")).unwrap()).unwrap();
+    assert!(stats["restored_bytes"].as_u64().unwrap() > 0);
+    // The records are where they were asked for, so the state lets them go.
+    assert!(said("ls").contains("done of ") && said("ls").contains(", 0 snapshots"));
+    assert!(tegula().args(["state", "rm"]).arg(path("state")).status().unwrap().success());
+}
+
 /// Until 23 November 2026, the program kept its arguments as they were given.
 #[test]
 fn states_of_earlier_versions_are_shown() {
@@ -273,7 +315,7 @@ fn what_cannot_be_saved_is_said() {
     };
     #[cfg(feature = "linalg")]
     refused(&["pca"], 2, "has no partials to save");
-    refused(&["sort", "--records", "lines"], 2, "no partials");
+    refused(&["sort", "--incremental"], 2, "--incremental: records are moved");
     refused(&["wordcount", "--save-every", "often"], 2, "8tiles");
     refused(&["wordcount", "--job", "a/b"], 2, "job");
     let alone = tegula().args(["wordcount", "--job", "j"]).arg(&points).output().unwrap();

@@ -19,7 +19,7 @@ fn a_program_without_remote_input_says_how_to_build_one_with_it() {
     for url in ["s3://bucket/one", "hdfs://host:8020/x*", "gs://bucket", "az://container/x"] {
         let message = without_remote(OsStr::new(url)).to_string();
         assert!(message.starts_with(&format!("{url}: ")), "{message}");
-        for part in ["without remote input", "make build", "--features remote"] {
+        for part in ["without remote files", "make build", "--features remote"] {
             assert!(message.contains(part), "{message}");
         }
     }

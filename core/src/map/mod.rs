@@ -10,7 +10,7 @@ mod feeders;
 mod gate;
 mod holdings;
 mod mapper;
-mod spread;
+pub(crate) mod spread;
 mod tiling;
 mod worker;
 
@@ -349,7 +349,12 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
 }
 
 /// Hands tiles out, whose ends count splits from `first` on, without those that are done.
-fn hand_out<'p>(ends: &[u64], first: u64, done: &Ranges, placement: &'p Placement) -> HandOut<'p> {
+pub(crate) fn hand_out<'p>(
+    ends: &[u64],
+    first: u64,
+    done: &Ranges,
+    placement: &'p Placement,
+) -> HandOut<'p> {
     let mut start = 0;
     let tiles = ends.iter().map(|&end| std::mem::replace(&mut start, end)..end);
     if done.is_empty() {

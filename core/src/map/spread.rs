@@ -16,20 +16,20 @@ pub(crate) struct Spread {
 }
 
 /// When workers found nothing left to take.
-pub(super) struct Homecoming {
+pub(crate) struct Homecoming {
     began: Instant,
     /// Nanoseconds after that.
     home: Vec<AtomicU64>,
 }
 
 impl Homecoming {
-    pub(super) fn new(workers: usize) -> Homecoming {
+    pub(crate) fn new(workers: usize) -> Homecoming {
         let home = (0..workers).map(|_| AtomicU64::new(u64::MAX)).collect();
         Homecoming { began: Instant::now(), home }
     }
 
     /// A worker has nothing left.
-    pub(super) fn is_home(&self, worker: usize) {
+    pub(crate) fn is_home(&self, worker: usize) {
         let nanoseconds = self.began.elapsed().as_nanos() as u64;
         self.home[worker].store(nanoseconds, Ordering::Relaxed);
     }
@@ -44,7 +44,7 @@ impl Homecoming {
 
 impl Spread {
     /// Adds the counts of one part of the input.
-    pub(super) fn add(&mut self, hand_out: &HandOut<'_>, homecoming: Homecoming) {
+    pub(crate) fn add(&mut self, hand_out: &HandOut<'_>, homecoming: Homecoming) {
         add_shares(&mut self.groups, &hand_out.shares());
         add_times(&mut self.idle, &homecoming.idle());
     }

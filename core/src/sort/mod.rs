@@ -15,6 +15,7 @@ mod pairs;
 mod partition;
 mod ranges;
 mod records;
+mod saving;
 mod segments;
 mod sizes;
 mod source;
@@ -26,21 +27,23 @@ pub use records::{Records, Sort};
 
 use crate::context::RunContext;
 use crate::core::{Core, FILE_LIST};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ingest::{AheadTotals, Reader};
 use crate::input::Input;
+use crate::map::spread::Spread;
 use crate::memory::usable_bytes;
-use crate::options::Options;
+use crate::options::{Options, Pipeline};
 use crate::output::{AtomicFile, Turns};
 use crate::plan::Plan;
 use crate::progress::Stage;
-use crate::sizing::part;
+use crate::sizing::{Units, part};
 use crate::stats::Stats;
 use crate::storage::Scratch;
 use crate::sync::Mutex;
 use partition::PartitionPass;
 use ranges::{Out, RangePass};
 use records::Form;
+use saving::Saving;
 use sizes::{Known, Sizes};
 use source::Source;
 use splitters::Splitters;
@@ -53,6 +56,10 @@ use store::RangeRows;
 
 /// Sampled records per range. The largest of many ranges is then rarely twice the average.
 const OVERSAMPLING: usize = 16;
+/// A worker reads four splits at a time at first, and finds out whether more or fewer are better.
+const SPLITS_PER_UNIT: u64 = 4;
+/// The bytes of a split of a sort that is saved: what the smallest worker can read at a time.
+const SAVED_SPLIT_BYTES: u64 = 64 << 10;
 /// The sample that the first guess at the number of ranges is made from.
 const SAMPLE_LEAST: usize = 256;
 
@@ -82,28 +89,29 @@ pub(crate) fn run(
     options: &Options,
 ) -> Result<Stats> {
     let context = RunContext::open(core, options)?;
-    if options.state.is_some() {
-        let cause = "a sort has no partials that could be saved; run it without one".into();
-        return Err(Error::Option { option: "state", cause });
-    }
     sort.cut().check()?;
     let form = &sort.form()?;
     let _counted = core.count(input.list_bytes(), FILE_LIST, Resources::least_bytes(core))?;
-    let resources = Resources::of(core)?;
+    let resources = Resources::of(core, options)?;
 
-    let split_bytes = resources.split_bytes();
-    let plan = &context.plan(input, sort.cut(), split_bytes, split_bytes)?;
+    let (split_bytes, unit_bytes) = resources.split_and_unit_bytes(options);
+    let plan = &context.plan(input, sort.cut(), split_bytes, unit_bytes)?;
+    let saving = Saving::open(sort, plan, options)?;
+    let saving = saving.as_ref();
     let scratch = &Scratch::new(core.storage());
     context.progress.count_spills(scratch.count());
-    let passes = Passes { context: &context, sort, form, resources, plan, scratch };
+    let passes = Passes { context: &context, sort, form, resources, plan, scratch, saving };
     let partitioned = context.time(Stage::Map, || passes.partition())?;
     let written = context.time(Stage::Merge, || passes.write(&partitioned, to))?;
+    saving.map_or(Ok(()), Saving::finish)?;
 
-    let Partitioned { records, bytes, splits, ahead, .. } = partitioned;
+    let Partitioned { records, bytes, splits, ahead, unit_bytes, spread, .. } = partitioned;
     Ok(Stats {
         bytes,
         splits,
-        unit_bytes: plan.split_bytes,
+        unit_bytes,
+        groups: spread.groups,
+        map_idle: spread.idle,
         readers: ahead.readers,
         read_ahead_bytes: ahead.bytes,
         read_ahead_busy: ahead.busy,
@@ -112,6 +120,8 @@ pub(crate) fn run(
         keys: written,
         key_value_bytes: bytes,
         spilled_bytes: scratch.bytes(),
+        restored_bytes: saving.map_or(0, |saving| saving.figures().bytes),
+        saved_bytes: saving.map_or(0, Saving::saved_bytes),
         ..context.close_planned(plan)
     })
 }
@@ -124,18 +134,25 @@ struct Passes<'r> {
     resources: Resources,
     plan: &'r Plan,
     scratch: &'r Arc<Scratch>,
+    saving: Option<&'r Saving>,
 }
 
 impl Passes<'_> {
     /// Puts each record of the input into its range.
     fn partition(&self) -> Result<Partitioned> {
-        let Passes { context, form, ref resources, plan, scratch, .. } = *self;
-        let RunContext { core, ref failure, ref progress, .. } = *context;
+        let Passes { context, form, ref resources, plan, scratch, saving, .. } = *self;
+        let RunContext { core, options, ref failure, ref progress, .. } = *context;
         let spooled = resources.usable_bytes / part::SORT_SPOOLED;
         let source = &Source::open(core, plan, scratch, failure, spooled)?;
-        let (splitters, sizes) = &resources.divide(core, source, form, scratch)?;
+        let (splitters, sizes) = &resources.divide(core, source, form, scratch, saving)?;
+        let found = saving.map_or(0, |saving| saving.figures().bytes);
+        progress.add_bytes(found);
         let (pile_size, ahead_bytes) = (sizes.pile, sizes.ahead_bytes);
-        let split_bytes = plan.split_bytes;
+        let units = &match options.split_bytes {
+            Some(_) => Units::fixed(plan.split_bytes),
+            None => resources.units(plan),
+        };
+        let overlaps = options.pipeline == Pipeline::On;
         let pass = PartitionPass {
             core,
             form,
@@ -143,12 +160,15 @@ impl Passes<'_> {
             splitters,
             scratch,
             pile_size,
-            split_bytes,
+            plan,
+            saving,
+            units,
+            overlaps,
             ahead_bytes,
             failure,
             progress,
         };
-        let (ranges, ahead) = pass.run()?;
+        let (ranges, ahead, spread) = pass.run()?;
         Ok(Partitioned {
             ahead,
             records: ranges.iter().map(|range| range.records).sum(),
@@ -156,13 +176,15 @@ impl Passes<'_> {
             sizes: *sizes,
             bytes: source.bytes(),
             splits: source.splits(),
+            unit_bytes: units.best_bytes(),
+            spread,
         })
     }
 
     /// Sorts each range and writes it. Returns the number of records written.
     fn write(&self, partitioned: &Partitioned, to: SortTo<'_>) -> Result<u64> {
         let name = to.name();
-        let out = to.out(&name, self.sort.unique);
+        let out = to.out(&name, self.sort.unique, self.saving.is_some());
         let core = self.context.core;
         let pass = RangePass {
             pool: core.pool(),
@@ -171,8 +193,7 @@ impl Passes<'_> {
             unique: self.sort.unique,
             scratch: self.scratch,
             sizes: partitioned.sizes,
-            // One of each worker.
-            rows: core.pool().workers(),
+            rows: self.resources.rows as usize,
             failure: &self.context.failure,
             last: Mutex::default(),
             written: AtomicU64::new(0),
@@ -191,32 +212,53 @@ struct Partitioned {
     sizes: Sizes,
     bytes: u64,
     splits: u64,
+    unit_bytes: u64,
+    spread: Spread,
 }
 
 /// The resources that a sort may use.
 struct Resources {
     workers: u64,
+    /// Rows of a range that are read side by side: one of each worker, and those of tiles that groups steal and of pieces
+    /// of a state.
+    rows: u64,
     usable_bytes: u64,
     l2_bytes: u64,
 }
 
 impl Resources {
-    fn of(core: &Core) -> Result<Resources> {
+    fn of(core: &Core, options: &Options) -> Result<Resources> {
         let usable_bytes = usable_bytes(core.blocks());
         let workers = core.pool().workers() as u64;
         let least = Resources::least_bytes(core);
         if usable_bytes < least {
             return Err(core.too_small(least).into());
         }
-        Ok(Resources { workers, usable_bytes, l2_bytes: core.topology().l2_bytes() })
+        let groups = core.placement().groups() as u64;
+        let has_others = groups > 1 || options.state.is_some();
+        let rows = if has_others { workers + 2 * groups } else { workers };
+        Ok(Resources { workers, rows, usable_bytes, l2_bytes: core.topology().l2_bytes() })
     }
 
     fn least_bytes(core: &Core) -> u64 {
         core.pool().workers() as u64 * sizes::WORKER_BYTES_LEAST
     }
 
-    fn split_bytes(&self) -> u64 {
-        sizes::split_bytes(self.workers, self.usable_bytes, self.l2_bytes)
+    /// Returns the bytes of a split, and those that a worker reads at a time at first, which are some splits.
+    fn split_and_unit_bytes(&self, options: &Options) -> (u64, u64) {
+        let unit = sizes::unit_bytes(self.workers, self.usable_bytes, self.l2_bytes);
+        match options.state {
+            // A run may resume on another machine, with other memory.
+            Some(_) => (SAVED_SPLIT_BYTES, unit.max(SAVED_SPLIT_BYTES)),
+            None => ((unit / SPLITS_PER_UNIT).max(sizes::SPLIT_BYTES_LEAST), unit),
+        }
+    }
+
+    /// Returns a search for the bytes that a worker reads at a time.
+    fn units(&self, plan: &Plan) -> Units {
+        let most = sizes::unit_bytes_most(self.workers, self.usable_bytes);
+        let budget = most * self.workers * part::UNIT;
+        Units::searched(plan.split_bytes, plan.unit_bytes, budget, self.workers as usize)
     }
 
     /// Chooses ranges by two samples: a small one to learn how many there should be, and one that is
@@ -227,14 +269,15 @@ impl Resources {
         source: &Source<'_>,
         form: &Form,
         scratch: &Scratch,
+        saving: Option<&Saving>,
     ) -> Result<(Splitters, Sizes)> {
-        let mut reader = Reader::new(core.blocks(), self.split_bytes())?;
+        let mut reader = Reader::new(core.blocks(), source.unit_bytes())?;
         let (first, record_bytes) = source.sample(SAMPLE_LEAST, form, &mut reader, scratch)?;
         let known = Known {
             bytes: source.bytes(),
             record_bytes,
             workers: self.workers,
-            rows: self.workers,
+            rows: self.rows,
             // Streams in memory use a part of it.
             usable_bytes: self.usable_bytes.saturating_sub(source.kept_bytes()),
             l2_bytes: self.l2_bytes,
@@ -246,7 +289,11 @@ impl Resources {
         } else {
             source.sample(wanted, form, &mut reader, scratch)?.0
         };
-        Ok((Splitters::choose(sample, sizes.ranges, form.reverse), sizes))
+        let choose = || Splitters::choose(sample, sizes.ranges, form.reverse);
+        let Some(saving) = saving else { return Ok((choose(), sizes)) };
+        let splitters = saving.splitters(choose)?;
+        let sizes = sizes.with_ranges(splitters.ranges());
+        Ok((splitters, sizes))
     }
 }
 
@@ -259,12 +306,13 @@ impl<'w> SortTo<'w> {
     }
 
     /// Of `unique` records nobody knows beforehand how many there are before a range.
-    fn out<'o>(self, name: &'o Path, unique: bool) -> Out<'o>
+    /// A file is synced at the end if a state lets the records go then.
+    fn out<'o>(self, name: &'o Path, unique: bool, syncs: bool) -> Out<'o>
     where
         'w: 'o,
     {
         match self {
-            SortTo::File(file) if file.is_regular() && !unique => Out::File(file),
+            SortTo::File(file) if file.is_regular() && !unique => Out::File(file, syncs),
             SortTo::File(file) => Out::InTurn(Turns::new(file, name)),
             SortTo::Writer(sink, _) => Out::InTurn(Turns::new(sink, name)),
         }

@@ -273,7 +273,13 @@ impl<'e> PairSort<'e> {
             }
             None => Pile::new(&self.blocks, &self.scratch, splitters.ranges(), sizes.pile),
         };
-        Scatter { form: &self.form, view: splitters.view(task, false), pile }
+        Scatter {
+            form: &self.form,
+            view: splitters.view(task, false),
+            pile,
+            stretch: task,
+            keeper: None,
+        }
     }
 }
 

@@ -1,30 +1,37 @@
 //! The partition pass: workers take splits, find the range of each record, and put the records into
 //! their own piles, range by range.
 //!
-//! A pile needs the input in ascending order. So the splits are handed out in one order to all groups
-//! of workers, which costs nothing: no group is nearer to a file, and piles are each worker's own.
+//! Each group of workers has a queue of tiles, and steals whole tiles from others (Ostrich, section 5.2). A worker is
+//! given the splits of a queue in ascending order, so that a range is merged from one run of each pile; a stolen tile
+//! that lies before the last one begins another run.
 
 use super::records::{Form, Kind};
+use super::saving::{Keeper, Saving};
 use super::source::{Section, Source, Spooled};
 use super::splitters::{LANES, SplitView, Splitters};
 use super::store::{Pile, PileSize, RangeRows};
 use crate::core::Core;
+use crate::coverage::{ALL_FILES, Ranges};
 use crate::error::Result;
 use crate::failure::Failure;
 use crate::ingest::{AheadTotals, Feed, Intake, Reader};
-use crate::plan::Ranged;
+use crate::map::hand_out;
+use crate::map::spread::{Homecoming, Spread};
+use crate::plan::{Plan, Ranged};
 use crate::progress::Progress;
-use crate::schedule::{HandOut, PerWorker, Placement, for_each};
+use crate::schedule::{HandOut, PerWorker, Step, for_each};
 use crate::sizing::Units;
 use crate::storage::Scratch;
 use crate::sync::Mutex;
 use crate::unit::Unit;
+use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 const STAGE: &str = "the map stage";
-/// Splits that a worker takes together, at most: then their records in a range are one segment, and a
-/// range is merged from fewer.
-const STRETCH_SPLITS_MOST: u64 = 16;
+/// Bytes that a worker takes together, at most, in terms of the bytes that it reads at a time at first: then their
+/// records in a range are one segment, and a range is merged from fewer.
+const STRETCH_UNITS_MOST: u64 = 16;
 /// Stretches for each worker, at least, so that all end at about the same time.
 const STRETCHES_PER_WORKER: u64 = 16;
 
@@ -35,7 +42,12 @@ pub(super) struct PartitionPass<'r> {
     pub(super) splitters: &'r Splitters,
     pub(super) scratch: &'r Arc<Scratch>,
     pub(super) pile_size: PileSize,
-    pub(super) split_bytes: u64,
+    pub(super) plan: &'r Plan,
+    pub(super) saving: Option<&'r Saving>,
+    /// What a worker reads at a time.
+    pub(super) units: &'r Units,
+    /// Whether a worker begins the next tile while others are at the last one.
+    pub(super) overlaps: bool,
     pub(super) ahead_bytes: u64,
     pub(super) failure: &'r Failure,
     pub(super) progress: &'r Progress,
@@ -46,62 +58,106 @@ pub(super) struct Scatter<'r> {
     pub(super) form: &'r Form,
     pub(super) view: SplitView<'r>,
     pub(super) pile: Pile,
+    /// The stretch that it is in.
+    pub(super) stretch: u32,
+    /// Set if the pile is saved.
+    pub(super) keeper: Option<Keeper<'r>>,
 }
 
 impl<'r> PartitionPass<'r> {
     /// Reads all of the source, and returns the records of each range.
-    pub(super) fn run(&self) -> Result<(Vec<RangeRows>, AheadTotals)> {
+    pub(super) fn run(&self) -> Result<(Vec<RangeRows>, AheadTotals, Spread)> {
         let workers = PerWorker::new(self.core.pool().workers());
-        let mut ahead = AheadTotals::default();
+        let (mut ahead, mut spread) = (AheadTotals::default(), Spread::default());
         for (first, section) in self.source.sections() {
             match section {
                 Section::Ranged(ranged) => {
-                    ahead.add(self.partition_ranged(first, ranged, &workers)?);
+                    let ends: Vec<u64> = ranged.layout.tile_ends().collect();
+                    let together = if self.overlaps { ends.len() } else { 1 };
+                    let mut start = 0;
+                    for ends in ends.chunks(together.max(1)) {
+                        let hand_out = self.hand_out(ranged, start, ends);
+                        let put = (first, start, &workers);
+                        ahead.add(self.partition_ranged(ranged, hand_out, put, &mut spread)?);
+                        start = ends.last().copied().unwrap_or(start);
+                    }
                 }
                 Section::Spool(blocks) => self.partition_spool(first, blocks, &workers)?,
             }
         }
         let mut ranges = Vec::new();
         ranges.resize_with(self.splitters.ranges(), RangeRows::default);
-        workers.into_values().for_each(|out| out.pile.close(&mut ranges));
-        Ok((ranges, ahead))
+        for mut out in workers.into_values() {
+            if let Some(keeper) = &mut out.keeper {
+                keeper.end(&mut out.pile)?;
+            }
+            out.pile.close(&mut ranges);
+        }
+        self.saving.map_or(Ok(()), |saving| saving.restore(&mut ranges))?;
+        Ok((ranges, ahead, spread))
     }
 
-    /// Returns the number of these splits that a worker takes together.
-    fn together(&self, splits: u64) -> u64 {
+    /// Returns the number of these splits or blocks, of so many bytes, that a worker takes together.
+    fn together(&self, splits: u64, bytes: u64) -> u64 {
         let workers = self.core.pool().workers() as u64;
-        (splits / (workers * STRETCHES_PER_WORKER)).clamp(1, STRETCH_SPLITS_MOST)
+        let most = (STRETCH_UNITS_MOST * self.plan.unit_bytes / bytes).max(1);
+        (splits / (workers * STRETCHES_PER_WORKER)).clamp(1, most)
     }
 
+    /// Hands out tiles that end at `ends`, from split `start` on, without what was found in the state.
+    fn hand_out(&self, ranged: &Ranged, start: u64, ends: &[u64]) -> HandOut<'r> {
+        let nothing = Ranges::default();
+        let found = self.saving.and_then(|saving| saving.coverage().of(ranged.number, ALL_FILES));
+        let ends: Vec<u64> = ends.iter().map(|end| end - start).collect();
+        hand_out(&ends, start, found.unwrap_or(&nothing), self.core.placement())
+    }
+
+    /// Puts splits of a part, whose first has the number `first` in the input, into ranges; the hand-out counts from
+    /// `start`.
     fn partition_ranged(
         &self,
-        first: u64,
         ranged: &Ranged,
-        workers: &PerWorker<Scatter<'r>>,
+        hand_out: HandOut<'_>,
+        (first, start, workers): (u64, u64, &PerWorker<Scatter<'r>>),
+        spread: &mut Spread,
     ) -> Result<AheadTotals> {
         let (source, core) = (self.source, self.core);
-        let flat = Placement::flat(core.pool().workers());
-        let hand_out = HandOut::new(ranged.layout.tile_ends(), &flat);
-        let units = Units::of(self.together(ranged.layout.splits()), self.split_bytes);
+        let split_bytes = self.plan.split_bytes;
+        let stretch = self.together(ranged.layout.splits(), split_bytes);
+        let stretch = Units::of(stretch, split_bytes);
         let means = source.means(core, self.failure);
-        let feed = Feed::new(means, ranged, hand_out, 0, &units);
+        let feed = Feed::new(means, ranged, hand_out, start, &stretch);
         let feed = feed.within(self.ahead_bytes).ascending();
-        // One by one, so that each split is in the cache when its records are moved.
-        let intake = Intake::ranged(means, &feed).singly();
+        // So that what is read is in the cache when its records are moved.
+        let intake = Intake::ranged(means, &feed).in_units(self.units);
+        let homecoming = Homecoming::new(core.pool().workers());
         let step = |index| {
-            intake.step(index, &|unit: &mut Unit| {
+            let step = intake.step(index, &|unit: &mut Unit| {
+                let began = Instant::now();
                 workers.with(
                     index,
                     || Ok(self.scatter()),
                     |out| {
-                        out.view.turn_to((first + unit.splits.start) as u32);
-                        let stretch = first + unit.stretch;
-                        unit.records().try_for_each(|records| self.add(out, stretch, records))
+                        out.turn_to(first + unit.splits.start, first + unit.stretch)?;
+                        let mut bytes = 0;
+                        unit.records().try_for_each(|records| {
+                            bytes += records.len() as u64;
+                            self.add(out, records)
+                        })?;
+                        out.keep((ranged.number, unit.splits.clone()), bytes)
                     },
-                )
-            })
+                )?;
+                unit.mapping = began.elapsed();
+                Ok(())
+            });
+            if step == Step::Done {
+                homecoming.is_home(index);
+            }
+            step
         };
-        Ok(intake.run(step, |oversee| oversee())?.ahead)
+        let ahead = intake.run(step, |oversee| oversee())?.ahead;
+        spread.add(feed.hand_out(), homecoming);
+        Ok(ahead)
     }
 
     fn partition_spool(
@@ -110,7 +166,7 @@ impl<'r> PartitionPass<'r> {
         blocks: &[Mutex<Spooled>],
         workers: &PerWorker<Scatter<'r>>,
     ) -> Result<()> {
-        let together = self.together(blocks.len() as u64) as usize;
+        let together = self.together(blocks.len() as u64, self.plan.unit_bytes) as usize;
         let (pool, count) = (self.core.pool(), blocks.len().div_ceil(together));
         let readers = PerWorker::new(pool.workers());
         for_each(pool, self.failure, STAGE, count, |index, stretch| {
@@ -119,13 +175,13 @@ impl<'r> PartitionPass<'r> {
             let stretch = first + start as u64;
             readers.with(
                 index,
-                || Reader::new(self.core.blocks(), self.split_bytes),
+                || Reader::new(self.core.blocks(), self.plan.unit_bytes),
                 |reader| {
                     let scatter = |out: &mut Scatter<'r>| {
                         splits.try_for_each(|split| {
                             Spooled::read(&blocks[split], reader, self.scratch, |records| {
-                                out.view.turn_to((first + split as u64) as u32);
-                                self.add(out, stretch, records)
+                                out.turn_to(first + split as u64, stretch)?;
+                                self.add(out, records)
                             })
                         })
                     };
@@ -141,17 +197,40 @@ impl<'r> PartitionPass<'r> {
             form: self.form,
             view: self.splitters.view(0, self.form.reverse),
             pile: Pile::new(blocks, self.scratch, ranges, self.pile_size),
+            stretch: 0,
+            keeper: self.saving.map(Saving::keeper),
         }
     }
 
-    fn add(&self, out: &mut Scatter<'r>, stretch: u64, records: &[u8]) -> Result<()> {
-        out.add(stretch as u32, records)?;
+    fn add(&self, out: &mut Scatter<'r>, records: &[u8]) -> Result<()> {
+        out.add(out.stretch, records)?;
         self.progress.add_bytes(records.len() as u64);
         Ok(())
     }
 }
 
 impl Scatter<'_> {
+    /// Turns to a split, which is of a stretch.
+    fn turn_to(&mut self, split: u64, stretch: u64) -> Result<()> {
+        self.view.turn_to(split as u32);
+        if (stretch as u32) < self.stretch {
+            // What is saved together ascends.
+            if let Some(keeper) = &mut self.keeper {
+                keeper.save(&mut self.pile)?;
+            }
+            self.pile.begin_run();
+        }
+        self.stretch = stretch as u32;
+        Ok(())
+    }
+
+    /// Notes that splits of a part are in their ranges, and saves them when it is time.
+    fn keep(&mut self, splits: (usize, Range<u64>), bytes: u64) -> Result<()> {
+        let Some(keeper) = &mut self.keeper else { return Ok(()) };
+        keeper.mapped(splits, self.stretch, bytes);
+        keeper.save_if_due(&mut self.pile, bytes)
+    }
+
     /// Puts records of the present split into their ranges' rows, as of a stretch of the input.
     pub(super) fn add(&mut self, stretch: u32, records: &[u8]) -> Result<()> {
         match self.form.kind {
@@ -162,7 +241,7 @@ impl Scatter<'_> {
     }
 
     fn add_pairs(&mut self, stretch: u32, mut pairs: &[u8]) -> Result<()> {
-        let Scatter { form, view, pile } = self;
+        let Scatter { form, view, pile, .. } = self;
         let mut batch = [&[][..]; LANES];
         while !pairs.is_empty() {
             let mut count = 0;
@@ -186,7 +265,7 @@ impl Scatter<'_> {
     }
 
     fn add_fixed(&mut self, stretch: u32, size: usize, records: &[u8]) -> Result<()> {
-        let Scatter { form, view, pile } = self;
+        let Scatter { form, view, pile, .. } = self;
         let batches = records.chunks_exact(LANES * size);
         for batch in batches.clone() {
             let record = |lane: usize| &batch[lane * size..(lane + 1) * size];
@@ -202,7 +281,7 @@ impl Scatter<'_> {
     }
 
     fn add_lines(&mut self, stretch: u32, lines: &[u8]) -> Result<()> {
-        let Scatter { form, view, pile } = self;
+        let Scatter { form, view, pile, .. } = self;
         let mut ends = memchr::memchr_iter(b'\n', lines).map(|newline| newline + 1);
         let mut borders = [0; LANES + 1];
         loop {

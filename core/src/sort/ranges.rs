@@ -8,7 +8,7 @@ use super::segments::{Means, Segments};
 use super::sizes::Sizes;
 use super::source::KeySample;
 use super::splitters::{Sampled, Splitters};
-use super::store::{HEADER_BYTES, Held, Pile, RangeRows};
+use super::store::{HEADER_BYTES, Pile, RangeRows};
 use crate::error::Result;
 use crate::failure::Failure;
 use crate::heads::Sorter;
@@ -32,8 +32,8 @@ const IDLE_BYTES_PER_WORKER: usize = 4 << 20;
 
 /// Where sorted ranges go.
 pub(super) enum Out<'w> {
-    /// Each to its place, side by side.
-    File(&'w AtomicFile),
+    /// Each to its place, side by side; and whether the file is synced at the end.
+    File(&'w AtomicFile, bool),
     /// One after the other.
     InTurn(Turns<'w>),
 }
@@ -42,7 +42,8 @@ impl Out<'_> {
     /// Ends the writing, when all ranges are written.
     pub(super) fn finish(self) -> Result<()> {
         match self {
-            Out::File(_) => Ok(()),
+            Out::File(file, true) => Ok(file.sync()?),
+            Out::File(_, false) => Ok(()),
             Out::InTurn(turns) => turns.finish(),
         }
     }
@@ -100,7 +101,7 @@ impl<'r> RangePass<'r> {
                 return Step::Done;
             };
             let to = match out {
-                Out::File(file) => To::File(file),
+                Out::File(file, _) => To::File(file),
                 // Dropped last: the next range must see a failure of this one.
                 Out::InTurn(turns) => To::Turn(turns.get(number)),
             };
@@ -226,6 +227,8 @@ impl<'r> Worker<'r> {
             form,
             view: splitters.view(0, form.reverse),
             pile: Pile::new(blocks, scratch, splitters.ranges(), sizes.pile),
+            stretch: 0,
+            keeper: None,
         };
         let (mut at, mut split) = (0_u64, 0);
         Segments::new(range, &means)?.each(&means, |_, segment| {
@@ -418,11 +421,11 @@ fn sample(
             let split = (number as u64 * splits / row.len() as u64) as u32;
             if let Some(chunk) = held.in_memory() {
                 add_first_segment(&mut sample, chunk, split);
-            } else if let Held::Scratch { offset, used } = *held {
-                let len = window.min(used);
+            } else {
+                let len = window.min(held.used());
                 let mut block = means.blocks.take(len, Access::Streamed, "a sample of records")?;
                 let bytes = &mut block.as_mut_slice()[..len];
-                means.scratch.read(offset, bytes)?;
+                held.read(means.scratch, bytes)?;
                 add_first_segment(&mut sample, bytes, split);
             }
         }

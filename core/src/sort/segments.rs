@@ -50,15 +50,14 @@ enum Chunk {
     /// In the row's place.
     Read,
     /// A large record on disk, of which only what is in front of it was read: it comes into memory when its turn has.
-    Later(u64, [u8; HEADER_BYTES]),
+    Later(Held, [u8; HEADER_BYTES]),
     Large(Block),
 }
 
 impl Segments {
     pub(super) fn new(range: RangeRows, means: &Means<'_>) -> Result<Segments> {
         let RangeRows { mut rows, chunk_bytes, .. } = range;
-        let on_disk = |held: &Held| matches!(held, Held::Scratch { .. });
-        while rows.len() > means.rows && rows.iter().flatten().any(on_disk) {
+        while rows.len() > means.rows && rows.iter().flatten().any(Held::is_on_disk) {
             // All rows become longer before one is merged again.
             let first = rows.drain(..means.rows - 1).collect();
             rows.push(Segments::of(first, chunk_bytes, means)?.into_row(means)?);
@@ -69,8 +68,7 @@ impl Segments {
     fn of(of_range: Vec<Vec<Held>>, chunk_bytes: usize, means: &Means<'_>) -> Result<Segments> {
         let mut rows = Vec::with_capacity(of_range.len());
         let mut reads = Reads { block: None, chunk_bytes };
-        let on_disk = |held: &Held| matches!(held, Held::Scratch { .. });
-        if of_range.iter().flatten().any(on_disk) {
+        if of_range.iter().flatten().any(Held::is_on_disk) {
             let bytes = of_range.len() * chunk_bytes;
             reads.block = Some(means.blocks.take(bytes, Access::Streamed, PURPOSE)?);
         }
@@ -171,28 +169,25 @@ impl Cursor {
     }
 
     fn load(&mut self, held: Held, reads: &mut Reads, means: &Means<'_>) -> Result<()> {
-        let Held::Scratch { offset, used } = held else {
-            self.used = held.in_memory().map_or(0, <[u8]>::len);
-            self.chunk = Chunk::Memory(held);
-            return Ok(());
-        };
-        self.used = used;
-        self.chunk = if used <= reads.chunk_bytes {
-            means.scratch.read(offset, &mut reads.place_mut(self.place)[..used])?;
+        self.used = held.used();
+        self.chunk = if !held.is_on_disk() {
+            Chunk::Memory(held)
+        } else if self.used <= reads.chunk_bytes {
+            held.read(means.scratch, &mut reads.place_mut(self.place)[..self.used])?;
             Chunk::Read
         } else {
             let mut header = [0; HEADER_BYTES];
-            means.scratch.read(offset, &mut header)?;
-            Chunk::Later(offset, header)
+            held.read(means.scratch, &mut header)?;
+            Chunk::Later(held, header)
         };
         Ok(())
     }
 
     /// Reads a large record whose turn has come.
     fn fetch(&mut self, means: &Means<'_>) -> Result<()> {
-        if let Chunk::Later(offset, _) = self.chunk {
+        if let Chunk::Later(held, _) = &self.chunk {
             let mut block = means.blocks.take(self.used, Access::Streamed, PURPOSE)?;
-            means.scratch.read(offset, &mut block.as_mut_slice()[..self.used])?;
+            held.read(means.scratch, &mut block.as_mut_slice()[..self.used])?;
             self.chunk = Chunk::Large(block);
         }
         Ok(())

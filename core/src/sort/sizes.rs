@@ -19,7 +19,8 @@ const CHUNK_BYTES_LEAST: u64 = 4 << 10;
 const RANGES_LARGER_MOST: u64 = 8;
 /// Where little memory is left, a small chunk is better than none.
 const CHUNK_BYTES_LEAST_AGAIN: u64 = 1 << 10;
-const SPLIT_BYTES_LEAST: u64 = 16 << 10;
+pub(super) const SPLIT_BYTES_LEAST: u64 = 16 << 10;
+const UNIT_BYTES_MOST: u64 = 4 << 20;
 const OUT_BYTES_MOST: u64 = 256 << 10;
 /// The most memory for reading ahead, for each worker.
 const AHEAD_BYTES_MOST: u64 = 16 << 20;
@@ -62,20 +63,25 @@ pub(super) struct Sizes {
     divided_bytes: u64,
 }
 
-/// Returns the size of a split for this amount of usable memory.
-pub(super) fn split_bytes(workers: u64, usable_bytes: u64, l2_bytes: u64) -> u64 {
+/// Returns the bytes that a worker reads at a time at first, for this amount of usable memory.
+pub(super) fn unit_bytes(workers: u64, usable_bytes: u64, l2_bytes: u64) -> u64 {
     let most = (l2_bytes / 4).clamp(GRAIN_BYTES, 1 << 20);
-    (usable_bytes / workers / part::SORT_SPLIT).clamp(SPLIT_BYTES_LEAST, most)
+    unit_bytes_most(workers, usable_bytes).min(most)
+}
+
+/// Returns the most bytes that a worker may come to read at a time.
+pub(super) fn unit_bytes_most(workers: u64, usable_bytes: u64) -> u64 {
+    (usable_bytes / workers / part::SORT_UNIT).clamp(SPLIT_BYTES_LEAST, UNIT_BYTES_MOST)
 }
 
 impl Sizes {
     pub(super) fn new(known: Known, form: &Form) -> Sizes {
         let Known { bytes, record_bytes, workers, rows, usable_bytes, l2_bytes } = known;
-        let split = split_bytes(workers, usable_bytes, l2_bytes);
+        let unit = unit_bytes_most(workers, usable_bytes);
         let out = (usable_bytes / workers / part::SORT_OUT).clamp(GRAIN_BYTES, OUT_BYTES_MOST);
         let ahead = (usable_bytes / part::SORT_AHEAD).min(workers * AHEAD_BYTES_MOST);
         // The reader's lookahead and the rounding of both cost a grain each.
-        let fixed = ahead + workers * (split + out + 2 * GRAIN_BYTES);
+        let fixed = ahead + workers * (unit + out + 2 * GRAIN_BYTES);
         let free = usable_bytes.saturating_sub(fixed);
         let work = (free / workers / part::SORT_RANGE).min(WORK_BYTES_MOST);
         let pile = (free - work * workers) / workers;
@@ -107,6 +113,17 @@ impl Sizes {
             is_spilled: false,
             divided_bytes: u64::MAX,
         }
+    }
+
+    /// Returns the same with this number of ranges, which another run has chosen, and chunks that are as much smaller as
+    /// there are more.
+    pub(super) fn with_ranges(mut self, ranges: usize) -> Sizes {
+        let PileSize { chunk_bytes, chunks, .. } = &mut self.pile;
+        while *chunks < 2 * ranges && *chunk_bytes as u64 > CHUNK_BYTES_LEAST_AGAIN {
+            (*chunk_bytes, *chunks) = (*chunk_bytes / 2, *chunks * 2);
+        }
+        self.ranges = ranges;
+        self
     }
 
     /// Returns the bytes that the three pieces of memory for sorting a range may have, rounded up.

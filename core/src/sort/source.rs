@@ -91,6 +91,11 @@ impl<'p> Source<'p> {
         Ok(source)
     }
 
+    /// Returns what a worker reads at a time at first.
+    pub(super) fn unit_bytes(&self) -> u64 {
+        self.plan.unit_bytes
+    }
+
     pub(super) fn splits(&self) -> u64 {
         self.splits
     }

@@ -9,6 +9,7 @@
 //! descended without a branch by several records at once, so that their latencies overlap. It looks at
 //! 8 bytes of the distinct keys; only a record with the same 8 bytes as a splitter is compared in full.
 
+use crate::encoding::{Reading, put_bytes, put_number};
 use crate::heads::{Borders, RANGES_MOST, every_nth, head};
 
 /// Records that descend together.
@@ -89,6 +90,31 @@ impl Splitters {
         let mut tree = Box::new([u64::MAX; RANGES_MOST]);
         fill(&mut tree[..1 << levels], 1, &mut heads.iter().copied());
         Splitters { keys, tree, levels, before, splits }
+    }
+
+    /// Appends all that `decode` needs to make the same.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        let keys = self.keys.keys();
+        put_number(keys.len() as u64, out);
+        for (number, key) in keys.iter().enumerate() {
+            put_bytes(key, out);
+            let own = &self.splits[self.before[number] as usize..self.before[number + 1] as usize];
+            put_number(own.len() as u64, out);
+            own.iter().for_each(|&split| put_number(u64::from(split), out));
+        }
+    }
+
+    /// Returns what was encoded; `None` if that is damaged.
+    pub(super) fn decode(from: &mut Reading<'_>) -> Option<Splitters> {
+        let mut chosen = Vec::new();
+        for _ in 0..from.number()? {
+            let key = from.bytes()?;
+            for _ in 0..from.number()? {
+                chosen.push((key.into(), u32::try_from(from.number()?).ok()?));
+            }
+        }
+        let is_in_order = chosen.is_sorted() && chosen.len() < RANGES_MOST;
+        is_in_order.then(|| Splitters::new(chosen))
     }
 
     pub(super) fn ranges(&self) -> usize {

@@ -11,7 +11,7 @@
 
 use crate::error::{Error, MemoryError, Place, Result};
 use crate::memory::{Access, Block, BlockPool, prefetch};
-use crate::storage::Scratch;
+use crate::storage::{Scratch, StoredFile};
 use std::sync::Arc;
 
 /// In front of a segment: its stretch and its length.
@@ -45,6 +45,8 @@ pub(super) struct Pile {
     rows: Vec<Row>,
     /// Full chunks in memory, the latest last: row, and place in it.
     full: Vec<(u32, u32)>,
+    /// The files of saved chunks.
+    saved: Vec<Arc<dyn StoredFile>>,
 }
 
 /// Memory that chunks are cut from, or a record that is larger than a chunk.
@@ -62,6 +64,25 @@ struct Row {
     runs: Vec<usize>,
     bytes: u64,
     records: u64,
+    /// How far it was saved.
+    saved: Part,
+}
+
+/// A first part of a row.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    chunks: usize,
+    bytes: u64,
+    records: u64,
+}
+
+/// What a save wrote of one range.
+pub(super) struct SavedRow {
+    pub(super) range: u32,
+    pub(super) bytes: u64,
+    pub(super) records: u64,
+    /// The length of each chunk; they follow each other.
+    pub(super) chunks: Vec<u32>,
 }
 
 /// The chunk of a row that is being filled; all are offsets in its slab.
@@ -83,14 +104,28 @@ const NO_TAIL: Tail = Tail { slab: NO_SLAB, start: 0, header: 0, at: 0, end: 0, 
 /// A full chunk of an open pile.
 #[derive(Clone, Copy)]
 enum Full {
-    Memory { slab: u32, start: u32, used: usize },
-    Scratch { offset: u64, used: usize },
+    Memory {
+        slab: u32,
+        start: u32,
+        used: usize,
+    },
+    Scratch {
+        offset: u64,
+        used: usize,
+    },
+    /// In a file of the pile's.
+    Saved {
+        file: u32,
+        offset: u64,
+        used: usize,
+    },
 }
 
 /// A chunk to be read. Dropped, it lets go of its memory.
 pub(super) enum Held {
     Memory { slab: Arc<Block>, start: u32, used: usize },
     Scratch { offset: u64, used: usize },
+    Saved { file: Arc<dyn StoredFile>, offset: u64, used: usize },
 }
 
 /// The parts of all piles that belong to a range: for each run of a pile its chunks, in order.
@@ -110,8 +145,14 @@ impl Pile {
         ranges: usize,
         size: PileSize,
     ) -> Pile {
-        let row =
-            || Row { tail: NO_TAIL, chunks: Vec::new(), runs: Vec::new(), bytes: 0, records: 0 };
+        let row = || Row {
+            tail: NO_TAIL,
+            chunks: Vec::new(),
+            runs: Vec::new(),
+            bytes: 0,
+            records: 0,
+            saved: Part::default(),
+        };
         Pile {
             size,
             scratch: Arc::clone(scratch),
@@ -121,7 +162,13 @@ impl Pile {
             open: vec![None; size.groups.clamp(1, ranges)],
             rows: (0..ranges).map(|_| row()).collect(),
             full: Vec::new(),
+            saved: Vec::new(),
         }
+    }
+
+    /// Returns whether less than half of its memory is left.
+    pub(super) fn is_half_full(&self) -> bool {
+        2 * self.held_bytes > self.size.chunks * self.size.chunk_bytes
     }
 
     /// Lets stretches ascend anew: the next one may be any.
@@ -307,11 +354,64 @@ impl Pile {
                 *full = Full::Scratch { offset: self.scratch.append(bytes)?.start, used };
             }
         }
+        self.let_go();
+        Ok(())
+    }
+
+    /// Gives the memory of chunks back that are all elsewhere.
+    fn let_go(&mut self) {
         self.full.clear();
         self.open.fill(None);
         self.slabs.clear();
         self.held_bytes = 0;
-        Ok(())
+    }
+
+    /// Writes all chunks since the last save into a file, range by range, by `write`, which returns where they begin
+    /// there; and gives their memory back.
+    pub(super) fn save(
+        &mut self,
+        file: &Arc<dyn StoredFile>,
+        mut write: impl FnMut(&[u8]) -> Result<u64>,
+    ) -> Result<Vec<SavedRow>> {
+        self.close_rows();
+        let number = self.saved.len() as u32;
+        let mut rows = Vec::new();
+        let mut block: Option<Block> = None;
+        for (range, row) in self.rows.iter_mut().enumerate() {
+            let Part { chunks: first, bytes, records } = row.saved;
+            let mut chunks = Vec::new();
+            for full in &mut row.chunks[first..] {
+                let (offset, used) = match *full {
+                    Full::Memory { slab, start, used } => {
+                        let slab = self.slabs[slab as usize].block.as_slice();
+                        (write(&slab[start as usize..][..used])?, used)
+                    }
+                    Full::Scratch { offset, used } => {
+                        let kept = block.take().filter(|block| block.bytes() >= used);
+                        let mut kept = match kept {
+                            Some(block) => block,
+                            None => self.blocks.take(used, Access::Streamed, PURPOSE)?,
+                        };
+                        let bytes = &mut kept.as_mut_slice()[..used];
+                        self.scratch.read(offset, bytes)?;
+                        let at = write(bytes)?;
+                        block = Some(kept);
+                        (at, used)
+                    }
+                    Full::Saved { .. } => unreachable!("chunks are saved once"),
+                };
+                *full = Full::Saved { file: number, offset, used };
+                chunks.push(used as u32);
+            }
+            if !chunks.is_empty() {
+                let (bytes, records) = (row.bytes - bytes, row.records - records);
+                rows.push(SavedRow { range: range as u32, bytes, records, chunks });
+            }
+            row.saved = Part { chunks: row.chunks.len(), bytes: row.bytes, records: row.records };
+        }
+        self.saved.push(Arc::clone(file));
+        self.let_go();
+        Ok(rows)
     }
 
     fn close_rows(&mut self) {
@@ -331,6 +431,9 @@ impl Pile {
                 Held::Memory { slab: Arc::clone(&slabs[slab as usize]), start, used }
             }
             Full::Scratch { offset, used } => Held::Scratch { offset, used },
+            Full::Saved { file, offset, used } => {
+                Held::Saved { file: Arc::clone(&self.saved[file as usize]), offset, used }
+            }
         };
         for (row, range) in self.rows.iter().zip(ranges) {
             range.chunk_bytes = self.size.chunk_bytes;
@@ -362,7 +465,29 @@ impl Held {
             Held::Memory { slab, start, used } => {
                 Some(&slab.as_slice()[*start as usize..][..*used])
             }
-            Held::Scratch { .. } => None,
+            Held::Scratch { .. } | Held::Saved { .. } => None,
         }
+    }
+
+    /// Returns the length of a chunk in bytes.
+    pub(super) fn used(&self) -> usize {
+        match self {
+            Held::Memory { used, .. } | Held::Scratch { used, .. } | Held::Saved { used, .. } => {
+                *used
+            }
+        }
+    }
+
+    /// Reads the first bytes of a chunk on disk.
+    pub(super) fn read(&self, scratch: &Scratch, into: &mut [u8]) -> Result<()> {
+        match self {
+            Held::Memory { .. } => unreachable!("a chunk in memory is looked at where it is"),
+            Held::Scratch { offset, .. } => Ok(scratch.read(*offset, into)?),
+            Held::Saved { file, offset, .. } => Ok(file.read_exact_at(into, *offset)?),
+        }
+    }
+
+    pub(super) fn is_on_disk(&self) -> bool {
+        !matches!(self, Held::Memory { .. })
     }
 }

@@ -4,6 +4,7 @@
 use super::fingerprint;
 use super::folder::{read_all, replace};
 use super::folds::Fold;
+use super::pieces;
 use super::snapshot::HEAD_BYTES;
 use crate::bad::Found;
 use crate::coverage::Coverage;
@@ -191,7 +192,8 @@ pub(super) fn is_ours(name: &str) -> bool {
     let numbered = ["snapshot-", "tiles-"];
     let number = numbered.iter().find_map(|kind| name.strip_prefix(kind));
     number.is_some_and(|number| number.parse::<u64>().is_ok())
-        || [NAME, NEXT, fingerprint::NAME, fingerprint::NEXT].contains(&name)
+        || [NAME, NEXT, fingerprint::NAME, fingerprint::NEXT, pieces::NAME, pieces::NEXT]
+            .contains(&name)
 }
 
 impl Manifest {
@@ -245,7 +247,7 @@ impl Manifest {
 
     /// Returns the names of the manifest and of the files that it names.
     pub(super) fn files_named(&self) -> Vec<String> {
-        let mut files = vec![NAME.to_owned(), fingerprint::NAME.to_owned()];
+        let mut files = [NAME, fingerprint::NAME, pieces::NAME].map(str::to_owned).to_vec();
         files.extend(self.tiles.map(tiles_name));
         files.extend(self.snapshots.iter().map(|snapshot| snapshot_name(snapshot.number)));
         files

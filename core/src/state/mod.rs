@@ -8,6 +8,7 @@
 //! - `manifest`: the job, the input, and which splits are in which snapshot (`manifest.rs`);
 //! - `snapshot-N`: blocks in the byte form of a partial (`snapshot.rs`, `partial/form.rs`);
 //! - `input`: names, lengths and times of change of the input's files (`fingerprint.rs`);
+//! - `job`: what a job keeps beside its pieces, such as the ranges of a sort (`pieces.rs`);
 //! - `lock`: locked while a run uses the folder (`folder.rs`).
 //!
 //! # How it lasts
@@ -45,6 +46,7 @@ pub mod folds;
 pub mod manifest;
 #[allow(missing_docs, missing_debug_implementations, reason = "no part of the interface")]
 pub mod pace;
+mod pieces;
 mod report;
 mod restoring;
 mod saved;
@@ -58,6 +60,8 @@ mod tiles;
 
 pub(crate) use fingerprint::{Fingerprint, listed};
 pub(crate) use manifest::Figures;
+pub(crate) use pace::Pace;
+pub(crate) use pieces::{PieceState, WrittenPiece};
 pub use report::{StateReport, files_of, jobs_of, remove, report, verify};
 pub(crate) use saved::SavedPartials;
 pub(crate) use saving::{FoundState, Saving, Terms};

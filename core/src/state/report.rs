@@ -3,6 +3,7 @@
 use super::LOCK;
 use super::folder::{StateFolder, is_state, unusable};
 use super::manifest::{Manifest, Snapshot, snapshot_name};
+use super::pieces;
 use crate::encoding::Digest;
 use crate::error::{Result, StateError, StorageError};
 use crate::identity::Identity;
@@ -126,6 +127,9 @@ pub fn verify(state: &dyn Folders, id: &str) -> Result<u64> {
 pub fn files_of(storage: &dyn Storage) -> Result<Vec<String>> {
     let mut files = vec![LOCK.to_owned()];
     files.extend(Manifest::read(storage)?.iter().flat_map(Manifest::files_named));
+    // Not every state has a file of its job's own.
+    let there = storage.list()?;
+    files.retain(|name| name != pieces::NAME || there.contains(name));
     files.sort_unstable();
     Ok(files)
 }

@@ -16,7 +16,7 @@ use crate::aggregate::Aggregate;
 use crate::bad::Found;
 use crate::coverage::Coverage;
 use crate::encoding::Digest;
-use crate::error::{Error, Result, StateError, StorageError};
+use crate::error::{Result, StateError, StorageError};
 use crate::facts::JobFacts;
 use crate::identity::Identity;
 use crate::map::{Mapped, Tiling};
@@ -145,23 +145,13 @@ impl Opened {
         (in_order, has_inverse): (bool, bool),
         parts: EngineParts<'_>,
     ) -> Result<Opened> {
-        let identity = identity_of(facts, plan, terms, state.incremental)?;
+        let Some(identity) = &facts.identity else { return Err(StateError::NoIdentity.into()) };
+        let identity = identity_of(identity, plan, terms, state.incremental);
         if in_order && plan.parts.iter().any(|part| matches!(part, Part::Packed(_))) {
             return Err(StateError::InOrder.into());
         }
-        let folder = state.open()?;
+        let (folder, mut manifest) = find(state, &identity, plan)?;
         let storage = Arc::clone(&folder.storage);
-        let fingerprint = Fingerprint::of(plan)?;
-        let found = Manifest::read(&*storage)?;
-        folder.tidy(found.as_ref())?;
-        let mut manifest = match found {
-            Some(found) if is_replaced(&found, state, &identity) => {
-                let begun = begin(state, &identity, fingerprint, plan, &*storage)?;
-                Manifest { next: found.next, ..begun }
-            }
-            Some(found) => go_on(found, state, &identity, fingerprint, plan, &folder)?,
-            None => begin(state, &identity, fingerprint, plan, &*storage)?,
-        };
         let mut tiles = None;
         if let Some(incremental) = state.incremental {
             let found = TileTable::find(facts, plan, incremental, &mut manifest, &*storage, parts)?;
@@ -367,15 +357,36 @@ pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock()
 }
 
-/// Returns the job's identity with the options and facts of the plan that decide the splits.
+/// Opens the folder of a state, with the manifest that a run of this identity goes on with or begins.
+pub(super) fn find(
+    state: &State,
+    identity: &Identity,
+    plan: &Plan,
+) -> Result<(StateFolder, Manifest)> {
+    let folder = state.open()?;
+    let storage = &*folder.storage;
+    let fingerprint = Fingerprint::of(plan)?;
+    let found = Manifest::read(storage)?;
+    folder.tidy(found.as_ref())?;
+    let manifest = match found {
+        Some(found) if is_replaced(&found, state, identity) => {
+            let begun = begin(state, identity, fingerprint, plan, storage)?;
+            Manifest { next: found.next, ..begun }
+        }
+        Some(found) => go_on(found, state, identity, fingerprint, plan, &folder)?,
+        None => begin(state, identity, fingerprint, plan, storage)?,
+    };
+    Ok((folder, manifest))
+}
+
+/// Returns a job's identity with the options and facts of the plan that decide the splits.
 pub(super) fn identity_of(
-    facts: &JobFacts,
+    identity: &Identity,
     plan: &Plan,
     terms: Terms,
     incremental: Option<Incremental>,
-) -> Result<Identity, Error> {
-    let Some(identity) = &facts.identity else { return Err(StateError::NoIdentity.into()) };
-    Ok(identity
+) -> Identity {
+    identity
         .clone()
         .with(TILE_BYTES, plan.tile_bytes)
         .with(tiles::SPLIT_BYTES, plan.split_bytes)
@@ -387,7 +398,7 @@ pub(super) fn identity_of(
                 || BY_PLACE.to_owned(),
                 |incremental| tiles::said(incremental.hashing),
             ),
-        ))
+        )
 }
 
 pub(super) fn digest_of(identity: &Identity) -> u128 {

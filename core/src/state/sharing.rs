@@ -13,7 +13,7 @@ use crate::aggregate::Aggregate;
 use crate::bad::Found;
 use crate::coverage::Coverage;
 use crate::encoding::{Reading, put_number};
-use crate::error::{Result, StorageError};
+use crate::error::{Result, StateError, StorageError};
 use crate::facts::JobFacts;
 use crate::memory::ChunkPool;
 use crate::partial::{Folder, PARTITIONS, Partial};
@@ -43,7 +43,8 @@ impl SharedState {
         terms: Terms,
     ) -> Result<SharedState> {
         let storage = state.storage()?;
-        let identity = digest_of(&identity_of(facts, plan, terms, None)?);
+        let identity = facts.identity.as_ref().ok_or(StateError::NoIdentity)?;
+        let identity = digest_of(&identity_of(identity, plan, terms, None));
         Ok(SharedState { storage, identity })
     }
 
@@ -101,7 +102,7 @@ impl<C: Aggregate> Saving<C> {
         let mut written = Vec::new();
         for snapshot in self.decoded(kept)? {
             self.saver.skip_to(snapshot.number + 1);
-            let file = self.saver.storage().open(&snapshot_name(snapshot.number))?;
+            let file = self.saver.storage().open(&snapshot_name(snapshot.number))?.into();
             written.push(Written { file, snapshot });
         }
         // A run over nodes has no grid, which would be told of them.

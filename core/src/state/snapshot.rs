@@ -28,7 +28,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Bytes that are copied at a time.
 const COPIED_BYTES: usize = 1 << 20;
 
-fn head(identity: u128, number: u64) -> [u8; HEAD_BYTES] {
+pub(super) fn head(identity: u128, number: u64) -> [u8; HEAD_BYTES] {
     let mut head = [0; HEAD_BYTES];
     head[..4].copy_from_slice(&MAGIC);
     head[8..24].copy_from_slice(&identity.to_le_bytes());
@@ -83,7 +83,7 @@ struct Growing {
 
 /// A snapshot that is written and not synced.
 pub(super) struct Written {
-    pub(super) file: Box<dyn StoredFile>,
+    pub(super) file: Arc<dyn StoredFile>,
     pub(super) snapshot: Snapshot,
 }
 
@@ -236,7 +236,7 @@ impl<C: Aggregate> SnapshotWriter<C> {
     fn end(&mut self) {
         if let Some(Growing { file, number, at, digest, pieces, .. }) = self.open.take() {
             let snapshot = Snapshot { number, bytes: at, digest: digest.sum(), pieces };
-            self.full.push(Written { file, snapshot });
+            self.full.push(Written { file: Arc::from(file), snapshot });
         }
     }
 }

@@ -39,6 +39,7 @@ mod shows_end_with_their_job;
 mod shows_tell_what_is_to_come;
 mod sizes_are_found_on_every_machine;
 mod sorted_records_are_those_of_a_stable_sort;
+mod sorts_go_on_where_they_ended;
 mod states_show_their_answers;
 mod streams_are_read_to_their_end;
 mod the_books_are_counted_to_the_byte;

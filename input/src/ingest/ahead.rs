@@ -194,8 +194,8 @@ impl Feed<'_> {
     fn begin_load(&self, reader: usize) -> Option<(Range<u64>, usize)> {
         let mut state = self.state.lock();
         let mut owners: Vec<usize> = match self.order {
-            Order::Apart => (0..self.workers).collect(),
-            Order::Any | Order::Ascending => vec![reader % self.workers],
+            Order::Apart | Order::Ascending => (0..self.workers).collect(),
+            Order::Any => vec![reader % self.workers],
         };
         // Those first who may take new work.
         let is_outside = |owner| self.means.share.is_some_and(|share| !share.has(owner));

@@ -76,7 +76,7 @@ pub struct Feed<'p> {
 pub(super) enum Order {
     /// First those that are likeliest to be in a cache.
     Any,
-    /// None before those that it got earlier.
+    /// None before those that it got earlier, but for tiles that its group steals.
     Ascending,
     /// Those of the tiles in its own queue, in the order of each tile.
     Apart,
@@ -163,7 +163,7 @@ impl<'p> Feed<'p> {
         self
     }
 
-    /// Such that each worker is given splits in ascending order. The hand-out must be flat.
+    /// Such that each worker is given the splits of its group's queue in ascending order. After those come stolen ones.
     pub fn ascending(mut self) -> Feed<'p> {
         self.order = Order::Ascending;
         self
@@ -189,7 +189,11 @@ impl<'p> Feed<'p> {
         let mut state = self.state.lock();
         let load = match self.order {
             Order::Any => state.take_latest(),
-            Order::Ascending => state.take_first(|_| true),
+            Order::Ascending => {
+                let others = state.exhausted;
+                let own = state.take_first(|owner| self.hand_out.are_of_one_group(owner, worker));
+                own.or_else(|| state.take_first(|_| others))
+            }
             Order::Apart => state.take_first(|owner| owner == worker),
         };
         if let Some(load) = load {
@@ -197,7 +201,10 @@ impl<'p> Feed<'p> {
         }
         let is_next = match self.order {
             Order::Any => false,
-            Order::Ascending => state.reading.is_empty(),
+            Order::Ascending => {
+                let mut owners = state.reading.values();
+                !owners.any(|&owner| self.hand_out.are_of_one_group(owner, worker))
+            }
             Order::Apart => state.reading.values().all(|&owner| owner != worker),
         };
         if by_workers && is_next {

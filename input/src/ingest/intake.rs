@@ -14,6 +14,7 @@ use crate::failure::guard;
 use crate::input::StreamSource;
 use crate::plan::Packed;
 use crate::schedule::{PerWorker, Step};
+use crate::sizing::Units;
 use crate::unit::{Next, Unit};
 use std::ops::Range;
 use std::time::Instant;
@@ -35,8 +36,8 @@ pub struct Taken {
 pub struct Intake<'p> {
     means: Means<'p>,
     way: Way<'p>,
-    /// Whether a worker reads the splits that it has taken one by one.
-    singly: bool,
+    /// Set if a worker reads the splits that it has taken in units, and not all at once.
+    units: Option<&'p Units>,
     hands: PerWorker<Hand>,
 }
 
@@ -72,12 +73,12 @@ impl<'p> Intake<'p> {
     }
 
     fn of(means: Means<'p>, way: Way<'p>) -> Intake<'p> {
-        Intake { means, way, singly: false, hands: PerWorker::new(means.pool.workers()) }
+        Intake { means, way, units: None, hands: PerWorker::new(means.pool.workers()) }
     }
 
-    /// Such that a worker reads the splits that it has taken one by one, each just before it is used.
-    pub fn singly(self) -> Intake<'p> {
-        Intake { singly: true, ..self }
+    /// Such that a worker reads the splits that it has taken in these units, each just before it is used.
+    pub fn in_units(self, units: &'p Units) -> Intake<'p> {
+        Intake { units: Some(units), ..self }
     }
 
     /// Has the workers take `step`s while the calling thread oversees the reading, within `beside`.
@@ -149,9 +150,10 @@ impl<'p> Intake<'p> {
         let Way::Ranged(feed) = &self.way else { return Step::Done };
         let Means { plan, blocks, failure, .. } = self.means;
         let make = || Ok(Hand { reader: Reader::new(blocks, plan.unit_bytes)?, waits: None });
-        let at_once = if self.singly { 1 } else { splits.end - splits.start };
+        let units = self.units.unwrap_or(feed.units());
         let mut rest = splits.clone();
         while rest.start < rest.end && (rest == splits || !failure.stops()) {
+            let at_once = self.units.map_or(u64::MAX, Units::now).min(rest.end - rest.start);
             let now = rest.start..rest.start + at_once;
             rest.start = now.end;
             let read = |hand: &mut Hand| {
@@ -159,7 +161,7 @@ impl<'p> Intake<'p> {
                 let unit = &mut hand.reader.read;
                 (unit.stretch, unit.ingest) = (splits.start, ingest);
                 take(unit)?;
-                feed.units().add(worker, now.end - now.start, ingest + unit.mapping);
+                units.add(worker, now.end - now.start, ingest + unit.mapping);
                 Ok(())
             };
             if self.attempt(now.start, || self.hands.with(worker, make, read)) == Step::Done {

@@ -206,6 +206,11 @@ impl<'p> HandOut<'p> {
         self.splits.saturating_sub(taken)
     }
 
+    /// Returns whether two workers are of one group.
+    pub fn are_of_one_group(&self, worker: usize, other: usize) -> bool {
+        self.placement.group_of(worker) == self.placement.group_of(other)
+    }
+
     /// Returns the counts of each group until now.
     pub fn shares(&self) -> Vec<GroupShare> {
         let share = |group| {

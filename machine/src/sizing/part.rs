@@ -36,7 +36,7 @@ pub const SORT_SPOOLED: u64 = 4;
 /// Of a sort: buffers for reading ahead of the workers.
 pub const SORT_AHEAD: u64 = 16;
 /// Of a sort, per worker: the split that it reads.
-pub const SORT_SPLIT: u64 = 16;
+pub const SORT_UNIT: u64 = 16;
 /// Of a sort, per worker: sorted records on their way to the output.
 pub const SORT_OUT: u64 = 32;
 /// Of a sort, per worker: the range that it sorts, of what the former leave. Records have the rest.

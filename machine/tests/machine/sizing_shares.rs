@@ -3,8 +3,7 @@
 use tegula_machine::sizing::Shares;
 use tegula_machine::sizing::part::{
     BESIDE, BLOCK, DECODED_AHEAD, ESTIMATES, MERGE, PARTIAL, RANGE, RANGES_AHEAD, READ_AHEAD,
-    SAMPLE, SCATTER, SLOTS, SORT_AHEAD, SORT_OUT, SORT_RANGE, SORT_SPLIT, SORT_SPOOLED, TABLE,
-    UNIT,
+    SAMPLE, SCATTER, SLOTS, SORT_AHEAD, SORT_OUT, SORT_RANGE, SORT_SPOOLED, SORT_UNIT, TABLE, UNIT,
 };
 use tegula_machine::topology::Topology;
 
@@ -28,7 +27,7 @@ fn what_is_held_at_once_is_less_than_the_budget() {
 
 #[test]
 fn a_sort_leaves_half_of_its_budget_to_records() {
-    let buffers = sum(&[(1.0, SORT_AHEAD), (1.0, SORT_SPLIT), (1.0, SORT_OUT)]);
+    let buffers = sum(&[(1.0, SORT_AHEAD), (1.0, SORT_UNIT), (1.0, SORT_OUT)]);
     let spooled = sum(&[(1.0, SORT_SPOOLED)]);
     let range = (1.0 - buffers - spooled) * sum(&[(1.0, SORT_RANGE)]);
     // Streams in memory are records, too.

@@ -1,0 +1,265 @@
+//! Saving a sort: the records of its ranges, as workers pile them up, in the pieces of a state. A run that resumes takes
+//! the pieces as rows of their ranges, and puts only the other splits into ranges. What is saved is not written to the
+//! scratch storage besides: a worker's pile goes to the state when it is half full, or when it is time.
+//!
+//! All pieces are by the same ranges, so these are kept, too. A piece is a range of stretches that ascend, and has an
+//! index at its end: for each range the lengths of its chunks.
+
+use super::records::{Records, Sort};
+use super::splitters::Splitters;
+use super::store::{Held, Pile, RangeRows, SavedRow};
+use crate::coverage::{ALL_FILES, Coverage};
+use crate::encoding::{Reading, put_number};
+use crate::error::{Error, Result, StorageError};
+use crate::identity::Identity;
+use crate::options::Options;
+use crate::plan::{Part, Plan};
+use crate::state::{Figures, Keep, Pace, PieceState, Terms, WrittenPiece};
+use std::ops::Range;
+use std::time::Instant;
+
+/// The identity of the form of records in a state; others are not read.
+const VERSION: u32 = 1;
+/// Bytes after an index: its length.
+const LENGTH_BYTES: u64 = 8;
+
+/// The state of a sort.
+pub(super) struct Saving {
+    state: PieceState,
+    tile_bytes: u64,
+}
+
+/// The work of one worker since its last save.
+pub(super) struct Keeper<'r> {
+    saving: &'r Saving,
+    pace: Pace,
+    coverage: Coverage,
+    figures: Figures,
+    /// The first and the last stretch.
+    stretches: Option<(u32, u32)>,
+}
+
+/// A piece that was found.
+struct Found {
+    stretches: (u32, u32),
+    rows: Vec<(SavedRow, Vec<Held>)>,
+}
+
+impl Saving {
+    /// Opens the state that the options name, if they do.
+    pub(super) fn open(sort: &Sort, plan: &Plan, options: &Options) -> Result<Option<Saving>> {
+        let Some(state) = &options.state else { return Ok(None) };
+        let refused = |option: &'static str, cause: &str| {
+            Err(Error::Option { option, cause: cause.to_owned() })
+        };
+        if state.is_incremental() {
+            return refused("incremental", "a sort finds no tiles again; leave it out");
+        }
+        if plan.parts.iter().any(|part| matches!(part, Part::Packed(_))) {
+            let cause = "compressed files are sorted without a state; decompress them first";
+            return refused("state", cause);
+        }
+        let Options { skip_bad, plain, .. } = *options;
+        let terms = Terms { skip_bad, plain, devices: 0 };
+        let state = PieceState::open(state, &identity(sort), plan, terms)?;
+        Ok(Some(Saving { state, tile_bytes: plan.tile_bytes }))
+    }
+
+    pub(super) fn coverage(&self) -> &Coverage {
+        self.state.coverage()
+    }
+
+    pub(super) fn figures(&self) -> Figures {
+        self.state.figures()
+    }
+
+    pub(super) fn saved_bytes(&self) -> u64 {
+        self.state.saved_bytes()
+    }
+
+    /// Returns the ranges of the pieces; those of `choose`, which are kept from then on, if there are none yet.
+    pub(super) fn splitters(&self, choose: impl FnOnce() -> Splitters) -> Result<Splitters> {
+        let Some(own) = self.state.own()? else {
+            let (chosen, mut body) = (choose(), Vec::new());
+            chosen.encode(&mut body);
+            self.state.set_own(&body)?;
+            return Ok(chosen);
+        };
+        let from = &mut Reading::new(&own);
+        let found = Splitters::decode(from).filter(|_| from.is_at_end());
+        found.ok_or_else(|| Error::Storage(self.damaged("its ranges are inconsistent")))
+    }
+
+    /// Adds the pieces that were found to the ranges. Pieces that follow each other are one row.
+    pub(super) fn restore(&self, ranges: &mut [RangeRows]) -> Result<()> {
+        let mut found = Vec::new();
+        self.state.each_found(|piece| {
+            found.push(self.decoded(&piece, ranges.len())?);
+            Ok(())
+        })?;
+        // Pieces of one stretch stay in the order in which they were saved.
+        found.sort_by_key(|piece| piece.stretches.0);
+        // The last stretch of each row, and the row's place in each range, if it is there.
+        let mut chains: Vec<(u32, Vec<Option<usize>>)> = Vec::new();
+        for Found { stretches: (first, last), rows } in found {
+            let open = chains.iter().enumerate().filter(|(_, (end, _))| *end <= first);
+            let chain = match open.max_by_key(|(_, (end, _))| *end) {
+                Some((chain, _)) => chain,
+                None => {
+                    chains.push((0, vec![None; ranges.len()]));
+                    chains.len() - 1
+                }
+            };
+            let (end, places) = &mut chains[chain];
+            *end = last;
+            for (SavedRow { range, bytes, records, .. }, held) in rows {
+                let range_rows = &mut ranges[range as usize];
+                range_rows.bytes += bytes;
+                range_rows.records += records;
+                let place = &mut places[range as usize];
+                let at = *place.get_or_insert_with(|| {
+                    range_rows.rows.push(Vec::new());
+                    range_rows.rows.len() - 1
+                });
+                range_rows.rows[at].extend(held);
+            }
+        }
+        Ok(())
+    }
+
+    fn decoded(&self, piece: &WrittenPiece, ranges: usize) -> Result<Found> {
+        let damaged = || Error::Storage(self.damaged("the index of a piece is inconsistent"));
+        let WrittenPiece { file, bytes: Range { start, end } } = piece;
+        let at = end.checked_sub(LENGTH_BYTES).ok_or_else(damaged)?;
+        let mut length = [0; LENGTH_BYTES as usize];
+        file.read_exact_at(&mut length, at)?;
+        let index_at = at.checked_sub(u64::from_le_bytes(length)).filter(|index| index >= start);
+        let index_at = index_at.ok_or_else(damaged)?;
+        let mut index = vec![0; (at - index_at) as usize];
+        file.read_exact_at(&mut index, index_at)?;
+        let (stretches, rows) = decode(&index).ok_or_else(damaged)?;
+        let mut offset = *start;
+        let mut held_of = |row: &SavedRow| -> Vec<Held> {
+            let held = row.chunks.iter().map(|&used| {
+                let begin = offset;
+                offset += u64::from(used);
+                Held::Saved { file: file.clone(), offset: begin, used: used as usize }
+            });
+            held.collect()
+        };
+        let rows: Vec<_> = rows
+            .into_iter()
+            .map(|row| {
+                let held = held_of(&row);
+                (row, held)
+            })
+            .collect();
+        let is_whole = offset == index_at;
+        let are_ranges = rows.iter().all(|(row, _)| (row.range as usize) < ranges);
+        (is_whole && are_ranges).then_some(Found { stretches, rows }).ok_or_else(damaged)
+    }
+
+    fn damaged(&self, cause: &'static str) -> StorageError {
+        StorageError::Damaged { path: self.state.path().to_path_buf(), offset: 0, cause }
+    }
+
+    /// Opens a worker's account.
+    pub(super) fn keeper(&self) -> Keeper<'_> {
+        Keeper {
+            saving: self,
+            pace: Pace::new(self.state.save_every, self.tile_bytes, Instant::now()),
+            coverage: Coverage::default(),
+            figures: Figures::default(),
+            stretches: None,
+        }
+    }
+
+    /// Ends the state when all records are written.
+    pub(super) fn finish(&self) -> Result<()> {
+        self.state.finish()
+    }
+}
+
+impl Keeper<'_> {
+    /// Notes that splits of a part were put into ranges, as of a stretch.
+    pub(super) fn mapped(&mut self, (part, splits): (usize, Range<u64>), stretch: u32, bytes: u64) {
+        let figures = Figures { bytes, splits: splits.end - splits.start, emitted: 0 };
+        self.figures.add(figures);
+        self.coverage.add(part, ALL_FILES, splits);
+        let (first, _) = self.stretches.unwrap_or((stretch, stretch));
+        self.stretches = Some((first, stretch));
+    }
+
+    /// Saves the pile if it is time, or the memory of the pile is needed.
+    pub(super) fn save_if_due(&mut self, pile: &mut Pile, bytes: u64) -> Result<()> {
+        self.saving.state.check()?;
+        let is_due = self.pace.mapped(bytes, Instant::now()) && self.saving.state.has_room();
+        if is_due || pile.is_half_full() { self.save(pile) } else { Ok(()) }
+    }
+
+    /// Saves what is left when all is put into ranges, if all is to be kept.
+    pub(super) fn end(&mut self, pile: &mut Pile) -> Result<()> {
+        match self.saving.state.keep {
+            Keep::Partials => self.save(pile),
+            Keep::Result | Keep::Nothing => Ok(()),
+        }
+    }
+
+    /// Saves all that was put into ranges since the last save.
+    pub(super) fn save(&mut self, pile: &mut Pile) -> Result<()> {
+        let Some(stretches) = self.stretches.take() else { return Ok(()) };
+        let began = Instant::now();
+        let state = &self.saving.state;
+        let mut piece = state.begin()?;
+        let file = piece.file.clone();
+        let rows = pile.save(&file, |bytes| piece.write(bytes))?;
+        let mut index = encode(stretches, &rows);
+        let length = index.len() as u64;
+        index.extend_from_slice(&length.to_le_bytes());
+        piece.write(&index)?;
+        let records = rows.iter().map(|row| row.records).sum();
+        let figures = Figures { emitted: records, ..std::mem::take(&mut self.figures) };
+        state.end(piece, std::mem::take(&mut self.coverage), records, figures);
+        let now = Instant::now();
+        self.pace.saved(now - began, now);
+        Ok(())
+    }
+}
+
+fn identity(sort: &Sort) -> Identity {
+    let Sort { records, key, reverse, unique } = sort;
+    let records = match records {
+        Records::Lines => "lines".to_owned(),
+        Records::Fixed(bytes) => format!("of {bytes} bytes"),
+    };
+    let key = key.as_ref().map_or("all".to_owned(), |key| format!("{}..{}", key.start, key.end));
+    Identity::new("sort", VERSION)
+        .with("records", records)
+        .with("key", key)
+        .with("reverse", reverse)
+        .with("unique", unique)
+}
+
+fn encode((first, last): (u32, u32), rows: &[SavedRow]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut put = |numbers: &[u64]| numbers.iter().for_each(|&number| put_number(number, &mut out));
+    put(&[first.into(), last.into(), rows.len() as u64]);
+    for SavedRow { range, bytes, records, chunks } in rows {
+        put(&[u64::from(*range), *bytes, *records, chunks.len() as u64]);
+        chunks.iter().for_each(|&used| put(&[used.into()]));
+    }
+    out
+}
+
+fn decode(index: &[u8]) -> Option<((u32, u32), Vec<SavedRow>)> {
+    let from = &mut Reading::new(index);
+    let small = |from: &mut Reading<'_>| u32::try_from(from.number()?).ok();
+    let stretches = (small(from)?, small(from)?);
+    let mut rows = Vec::new();
+    for _ in 0..from.number()? {
+        let (range, bytes, records) = (small(from)?, from.number()?, from.number()?);
+        let chunks = (0..from.number()?).map(|_| small(from)).collect::<Option<_>>()?;
+        rows.push(SavedRow { range, bytes, records, chunks });
+    }
+    from.is_at_end().then_some((stretches, rows))
+}
