@@ -133,22 +133,23 @@ impl<'r> PartitionPass<'r> {
         let homecoming = Homecoming::new(core.pool().workers());
         let step = |index| {
             let step = intake.step(index, &|unit: &mut Unit| {
-                let began = Instant::now();
+                let splits = unit.splits.clone();
                 workers.with(
                     index,
                     || Ok(self.scatter()),
                     |out| {
+                        let began = Instant::now();
                         out.turn_to(first + unit.splits.start, first + unit.stretch)?;
                         let mut bytes = 0;
                         unit.records().try_for_each(|records| {
                             bytes += records.len() as u64;
                             self.add(out, records)
                         })?;
-                        out.keep((ranged.number, unit.splits.clone()), bytes)
+                        // A save says nothing about the size of units.
+                        unit.mapping = began.elapsed();
+                        out.keep((ranged.number, splits.clone()), bytes)
                     },
-                )?;
-                unit.mapping = began.elapsed();
-                Ok(())
+                )
             });
             if step == Step::Done {
                 homecoming.is_home(index);
