@@ -251,8 +251,8 @@ test-places: need-java ## Run the Hadoop engine's tests over three places in one
 test-hadoop-compat: need-java $(HADOOP_JAR) ## Run Pig, Crunch and Mahout on the engine and on Hadoop's local runner (three minutes)
 	cd hadoop/compat && mvn -B -ntp test
 
-test-hadoop-more: need-java $(HADOOP_JAR) ## Run Giraph on the engine, and on Hadoop's local runner as far as it can (two minutes)
-	cd hadoop/compat && mvn -B -ntp -Pmore -pl giraph test
+test-hadoop-more: need-java $(HADOOP_JAR) ## Run Hive and Giraph on the engine and on Hadoop's local runner (three minutes)
+	cd hadoop/compat && mvn -B -ntp -Pmore -pl giraph,hive test
 
 test-hadoop-homes: dist-hadoop need-python ## Compare the release with the commands of installed Hadoops (a minute for each with each JVM); HADOOP_HOMES=folders JAVA_HOMES=folders
 	python3 hadoop/compat/homes.py hadoop/target/$(HADOOP_RELEASE).tar.gz $(if $(JAVA_HOMES),--java $(JAVA_HOMES)) \
@@ -308,7 +308,7 @@ lint-page: $(PAGE_LINTS)/typescript-$(TYPESCRIPT)-biome-$(BIOME)
 
 lint-hadoop: need-java
 	cd hadoop && mvn -q spotless:check compile
-	cd hadoop/compat && mvn -q spotless:check
+	cd hadoop/compat && mvn -q -Pmore spotless:check
 	cd hadoop/bench/cluster && mvn -q spotless:check
 	cd hadoop/spark && mvn -q spotless:check
 
