@@ -76,6 +76,14 @@ final class WordsOnSpark {
         return all;
     }
 
+    private static String why(Job job) {
+        try {
+            return job.getStatus().getFailureInfo();
+        } catch (IOException | InterruptedException e) {
+            return e.toString();
+        }
+    }
+
     /** A job gives what the local runner gives, also after one of the places was killed. */
     void check() throws Exception {
         Files.createDirectories(folder.resolve("in"));
@@ -94,7 +102,7 @@ final class WordsOnSpark {
         assertTrue(ours.getCounters().findCounter(PlaceCounter.PAIRS_MOVED).getValue() > 0);
         Job halting = job("tegula", "halting");
         halting.getConfiguration().setBoolean("halts", true);
-        assertTrue(halting.waitForCompletion(false), () -> "the job does not run again");
+        assertTrue(halting.waitForCompletion(false), () -> "the job does not run again: " + why(halting));
         assertEquals(parts("right"), parts("halting"));
     }
 }
