@@ -243,10 +243,10 @@ test-cuda-kernels: need-cargo $(VENV)/nvrtc-$(NVRTC) ## Compile every kernel wit
 test-hadoop: need-java ## Build the Hadoop engine and run its tests, with style, Javadoc and coverage
 	cd hadoop && mvn -B -ntp verify
 
-test-places: need-java ## Run the Hadoop engine's tests over three places in one JVM, and those of places on Spark
+test-places: need-java ## Run the Hadoop engine's tests over three places in one JVM, and those of places on Spark and YARN
 	cd hadoop && mvn -B -ntp -Pplaces test -Dsurefire.failIfNoSpecifiedTests=false -Dtest='!SmallHeapTest'
 	cd hadoop && mvn -B -ntp -q package -DskipTests
-	cd hadoop/spark && mvn -B -ntp test
+	cd hadoop/spark && mvn -B -ntp -Pyarn test
 
 test-hadoop-compat: need-java $(HADOOP_JAR) ## Run Pig, Crunch and Mahout on the engine and on Hadoop's local runner (three minutes)
 	cd hadoop/compat && mvn -B -ntp test

@@ -23,10 +23,16 @@ import org.tegula.hadoop.api.PlaceCounter;
 final class WordsOnSpark {
     private final Path folder;
     private final String places;
+    private final Map<String, String> settings;
 
     WordsOnSpark(Path folder, String places) {
+        this(folder, places, Map.of());
+    }
+
+    WordsOnSpark(Path folder, String places, Map<String, String> settings) {
         this.folder = folder;
         this.places = places;
+        this.settings = settings;
     }
 
     /** Emits words; the first attempt of the first task may end its JVM. */
@@ -48,6 +54,7 @@ final class WordsOnSpark {
         Configuration conf = new Configuration();
         conf.set("mapreduce.framework.name", framework);
         conf.set("hadoop.tmp.dir", folder.resolve("tmp").toString());
+        settings.forEach(conf::set);
         conf.set("tegula.places", places);
         conf.setInt(SparkPlaces.COUNT, 2);
         conf.setInt("tegula.workers", 2);
