@@ -85,7 +85,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
 .PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
 	test-cuda-kernels test-metrics test-ray test-mrjob test-streaming test-streaming-classes \
-	test-hadoop test-hadoop-compat test-places test-page dist-hadoop \
+	test-hadoop test-hadoop-compat test-hadoop-more test-hadoop-homes test-places test-page dist-hadoop \
 	lint lint-rust lint-python lint-page lint-hadoop screenshots-page miri loom \
 	campaign campaign-nodes campaign-places campaign-serve campaign-streaming \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
@@ -243,13 +243,20 @@ test-cuda-kernels: need-cargo $(VENV)/nvrtc-$(NVRTC) ## Compile every kernel wit
 test-hadoop: need-java ## Build the Hadoop engine and run its tests, with style, Javadoc and coverage
 	cd hadoop && mvn -B -ntp verify
 
-test-places: need-java ## Run the Hadoop engine's tests over three places in one JVM, and those of places on Spark
+test-places: need-java ## Run the Hadoop engine's tests over three places in one JVM, and those of places on Spark and YARN
 	cd hadoop && mvn -B -ntp -Pplaces test
 	cd hadoop && mvn -B -ntp -q package -DskipTests
-	cd hadoop/spark && mvn -B -ntp test
+	cd hadoop/spark && mvn -B -ntp -Pyarn test
 
 test-hadoop-compat: need-java $(HADOOP_JAR) ## Run Pig, Crunch and Mahout on the engine and on Hadoop's local runner (three minutes)
 	cd hadoop/compat && mvn -B -ntp test
+
+test-hadoop-more: need-java $(HADOOP_JAR) ## Run Hive and Giraph on the engine and on Hadoop's local runner (three minutes)
+	cd hadoop/compat && mvn -B -ntp -Pmore -pl giraph,hive test
+
+test-hadoop-homes: dist-hadoop need-python ## Compare the release with the commands of installed Hadoops (a minute for each with each JVM); HADOOP_HOMES=folders JAVA_HOMES=folders
+	python3 hadoop/compat/homes.py hadoop/target/$(HADOOP_RELEASE).tar.gz $(if $(JAVA_HOMES),--java $(JAVA_HOMES)) \
+		--home $(or $(HADOOP_HOMES),$(HADOOP_HOME),$(error Set HADOOP_HOMES to the folders of unpacked Hadoops))
 
 test-page: $(PAGE_VENV)/requirements need-chromium ## Test the live page in Chromium; TEGULA_PAGE=program for real jobs too, TESTS=arguments
 	export TEGULA=$(if $(TEGULA_PAGE),$(abspath $(TEGULA_PAGE))) && cd server/tests/page && $(PAGE_VENV)/bin/python -m pytest -q -o cache_dir=$(PAGE_VENV)/pytest $(or $(TESTS),.)
@@ -292,8 +299,8 @@ lint-rust: need-lints
 		--all-features --no-deps --locked
 
 lint-python: $(VENV)/ruff-$(RUFF)
-	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop/bench reliability remote/servers server python streaming
-	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop/bench reliability remote/servers server python streaming
+	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop reliability remote/servers server python streaming
+	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop reliability remote/servers server python streaming
 
 lint-page: $(PAGE_LINTS)/typescript-$(TYPESCRIPT)-biome-$(BIOME)
 	$(PAGE_LINTS)/node_modules/.bin/tsc --project server/jsconfig.json
@@ -301,7 +308,7 @@ lint-page: $(PAGE_LINTS)/typescript-$(TYPESCRIPT)-biome-$(BIOME)
 
 lint-hadoop: need-java
 	cd hadoop && mvn -q spotless:check compile
-	cd hadoop/compat && mvn -q spotless:check
+	cd hadoop/compat && mvn -q -Pmore spotless:check
 	cd hadoop/bench/cluster && mvn -q spotless:check
 	cd hadoop/spark && mvn -q spotless:check
 

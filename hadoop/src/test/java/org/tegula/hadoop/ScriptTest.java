@@ -151,6 +151,32 @@ class ScriptTest {
         }
     }
 
+    /** Which JVM, options and class path Hadoop's own command would take may be said in its hadoop-env.sh. */
+    @Test
+    void asksTheScriptsOfAnInstalledHadoop() throws Exception {
+        program("jdk/bin/java", "echo own \"$@\" >>\"$NOTES\"\n");
+        program(
+                "hadoop-home/libexec/hadoop-config.sh",
+                """
+                [[ -n "$JAVA_HOME" ]] || exit 1
+                JAVA=$(dirname "$HADOOP_HOME")/jdk/bin/java CLASSPATH=etc:c.jar HADOOP_OPTS="$HADOOP_OPTS -Da=b"
+                hadoop_add_client_opts() { HADOOP_OPTS+=" $HADOOP_CLIENT_OPTS"; }
+                hadoop_finalize() { HADOOP_OPTS+=" --add-opens=x"; echo finalized; }
+                """);
+        Map<String, String> environment = Map.of(
+                "HADOOP_HOME",
+                folder.resolve("hadoop-home").toString(),
+                "HADOOP_OPTS",
+                "-Xmx1g",
+                "HADOOP_CLIENT_OPTS",
+                "-Xmx2g",
+                "PATH",
+                folder.resolve("jdk/bin") + ":" + System.getenv("PATH"));
+        assertEquals(
+                List.of("own -Xmx1g -Da=b -Xmx2g --add-opens=x -cp " + engine + ":etc:c.jar:" + conf + " " + PROGRAM),
+                run(environment));
+    }
+
     @Test
     void honoursWhatHadoopsOwnScriptHonours() throws Exception {
         Path jdk = folder.resolve("jdk");

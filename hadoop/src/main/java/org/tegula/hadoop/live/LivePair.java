@@ -1,5 +1,6 @@
 package org.tegula.hadoop.live;
 
+import java.io.IOException;
 import org.apache.hadoop.io.DataInputBuffer;
 import org.tegula.hadoop.memory.Ints;
 
@@ -30,8 +31,9 @@ public final class LivePair {
      * Goes to a record.
      *
      * @param value the bytes of its value
+     * @throws IOException if the job's pairs are gone
      */
-    public void moveTo(DataInputBuffer value) {
+    public void moveTo(DataInputBuffer value) throws IOException {
         int start = value.getPosition();
         if (value.getData()[start] == LiveWriter.OBJECT) {
             number = Ints.get(value.getData(), start + 1);
@@ -47,7 +49,7 @@ public final class LivePair {
     }
 
     /** The pair of a number, which need not be the present one: values may be read again. */
-    LiveValues.Pair read(int wanted) {
+    LiveValues.Pair read(int wanted) throws IOException {
         LiveValues.Pair found = pair != null && wanted == number ? pair : values.get(wanted);
         numberRead = wanted;
         lengthRead = found.bytes();

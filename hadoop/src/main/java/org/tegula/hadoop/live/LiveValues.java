@@ -1,5 +1,6 @@
 package org.tegula.hadoop.live;
 
+import java.io.IOException;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -79,8 +80,9 @@ public final class LiveValues {
      * @param keyBytes the serialised size of its key
      * @param number of the pair that is there
      * @return its number; -1 if there is no room for it
+     * @throws IOException if the pairs are gone
      */
-    public int addAgain(Object key, int keyBytes, int number) {
+    public int addAgain(Object key, int keyBytes, int number) throws IOException {
         if (closed) {
             return -1;
         }
@@ -125,9 +127,14 @@ public final class LiveValues {
      *
      * @param number that was given out for it
      * @return the pair itself
+     * @throws IOException if the pairs are gone: tasks that were abandoned, and places that still fetch, may ask then
      */
-    public Pair get(int number) {
-        return blocks[number >> BLOCK_BITS][number & BLOCK - 1];
+    public Pair get(int number) throws IOException {
+        Pair[][] there = blocks;
+        if (number >> BLOCK_BITS >= there.length) {
+            throw new IOException("The job has ended, and its pairs are gone");
+        }
+        return there[number >> BLOCK_BITS][number & BLOCK - 1];
     }
 
     /** Lets go of all pairs: no task of the job runs any more. */

@@ -125,7 +125,7 @@ public final class LiveWriter {
     }
 
     /** Passes on a pair whose value was passed on before, or whose size is known; null for others. */
-    private Passed pass(Object key, int keyBytes, Object value) {
+    private Passed pass(Object key, int keyBytes, Object value) throws IOException {
         int place = System.identityHashCode(value) % RECENT;
         Passed before = recent[place];
         if (before == null || before.value != value) {

@@ -101,7 +101,6 @@ final class DataServer implements Closeable {
             writeHeld(attempt, out);
             return;
         }
-        DataOutputBuffer chunk = new DataOutputBuffer();
         RunEncoder encoder;
         try {
             encoder = outputs.encoder(job, attempt, partitions, objects);
@@ -110,14 +109,32 @@ final class DataServer implements Closeable {
             return;
         }
         try {
-            while (fill(encoder, chunk)) {
-                out.writeInt(chunk.getLength());
-                out.write(chunk.getData(), 0, chunk.getLength());
-            }
-            out.writeInt(END);
+            writePairs(encoder, out);
         } finally {
             encoder.close();
         }
+    }
+
+    /** In place of a chunk that cannot be made, the reader gets the reason, such as that the job has ended meanwhile. */
+    private static void writePairs(RunEncoder encoder, DataOutputStream out) throws IOException {
+        DataOutputBuffer chunk = new DataOutputBuffer();
+        while (true) {
+            try {
+                if (!fill(encoder, chunk)) {
+                    break;
+                }
+            } catch (IOException e) {
+                fail(e, out);
+                return;
+            } catch (RuntimeException e) {
+                LOG.warn("The pairs of a map could not be made into bytes", e);
+                fail(new IOException(e), out);
+                return;
+            }
+            out.writeInt(chunk.getLength());
+            out.write(chunk.getData(), 0, chunk.getLength());
+        }
+        out.writeInt(END);
     }
 
     private void writeHeld(String id, DataOutputStream out) throws IOException {

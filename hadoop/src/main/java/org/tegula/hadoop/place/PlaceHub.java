@@ -106,6 +106,13 @@ final class PlaceHub implements Closeable {
         return places.stream().map(RemotePlace::data).toList();
     }
 
+    /** The other places that are started again when this one is. */
+    List<RemotePlace> startingWith(RemotePlace lost) {
+        return launcher.startsAllAgain()
+                ? places.stream().filter(each -> each != lost).toList()
+                : List.of();
+    }
+
     /** Whether the process that was started last for a place may still connect. */
     boolean mayConnect(RemotePlace place) {
         return launcher.mayConnect(place.number());

@@ -37,6 +37,15 @@ public interface PlaceLauncher extends Closeable {
         return true;
     }
 
+    /**
+     * Whether the loss of one place ends all others, too, which are started again with it.
+     *
+     * @return false if each place is started again by itself
+     */
+    default boolean startsAllAgain() {
+        return false;
+    }
+
     /** Ends what is left of all places. */
     @Override
     void close();

@@ -67,16 +67,41 @@ final class RemotePlace implements Place, PairCache.Listener {
             if (calls != ended) {
                 return;
             }
-            loss = new PlaceLost(name(), why);
-            calls = null;
-            data = "";
-            state = PlaceState.UNKNOWN;
+            loss = forget(why);
         }
         LOG.warn("{}", loss.getMessage());
+        // Before a job can begin again, or it would begin at places that are about to end, too.
+        hub.startingWith(this).forEach(each -> each.giveUp(loss));
+        fail(loss);
+        hub.start(this);
+    }
+
+    private synchronized PlaceLost forget(String why) {
+        PlaceLost loss = new PlaceLost(name(), why);
+        calls = null;
+        data = "";
+        state = PlaceState.UNKNOWN;
+        return loss;
+    }
+
+    private void fail(PlaceLost loss) {
         hub.cache().lostElsewhere(number * hub.slotsPerPlace(), (number + 1) * hub.slotsPerPlace());
         jobs.forEach(each -> each.lost(loss));
         jobs.clear();
-        hub.start(this);
+    }
+
+    /** Ends the process of the place, because another was lost; its jobs fail with that loss. */
+    private void giveUp(PlaceLost first) {
+        Calls now;
+        synchronized (this) {
+            now = calls;
+            if (now == null) {
+                return;
+            }
+            forget(first.getMessage());
+        }
+        now.close();
+        fail(first);
     }
 
     /** The name of the folders in which the present process of the place spills. */

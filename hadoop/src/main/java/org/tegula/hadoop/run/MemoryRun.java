@@ -1,11 +1,12 @@
 package org.tegula.hadoop.run;
 
+import java.io.IOException;
 import org.apache.hadoop.io.WritableUtils;
 import org.tegula.hadoop.memory.MemoryBudget;
 
 /** A run in one array, partition after partition. */
 final class MemoryRun implements Run {
-    private byte[] bytes;
+    private volatile byte[] bytes;
     private final int[] starts;
     private final long[] hidden;
     private final long[] records;
@@ -41,7 +42,11 @@ final class MemoryRun implements Run {
     }
 
     @Override
-    public RunCursor open(int partition) {
+    public RunCursor open(int partition) throws IOException {
+        byte[] bytes = this.bytes;
+        if (bytes == null) {
+            throw new IOException("The job has ended, and its pairs are gone");
+        }
         return new Cursor(bytes, starts[partition], starts[partition + 1]);
     }
 

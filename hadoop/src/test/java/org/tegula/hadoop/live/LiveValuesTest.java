@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.FutureTask;
 import org.apache.hadoop.io.BytesWritable;
 import org.apache.hadoop.io.DataInputBuffer;
 import org.apache.hadoop.io.IntWritable;
@@ -162,7 +163,7 @@ class LiveValuesTest {
     }
 
     @Test
-    void takesNothingFromAnAttemptThatGoesOnAfterItsJob() {
+    void takesNothingFromAnAttemptThatGoesOnAfterItsJob() throws Exception {
         MemoryBudget memory = new MemoryBudget(1 << 20);
         LiveValues values = new LiveValues(memory);
         values.release();
@@ -216,12 +217,12 @@ class LiveValuesTest {
         LiveValues values = new LiveValues(new MemoryBudget(1 << 20));
         int first = values.add(new LiveValues.Pair(KEY, KEY, 300, null), 4);
         synchronized (values) {
-            Thread other = new Thread(() -> {
+            FutureTask<Integer> other = new FutureTask<>(() -> {
                 values.get(first);
-                values.addAgain(KEY, 4, first);
+                return values.addAgain(KEY, 4, first);
             });
-            other.start();
-            other.join();
+            new Thread(other).start();
+            assertEquals(first + 1, other.get());
         }
     }
 
@@ -245,7 +246,9 @@ class LiveValuesTest {
             each.join();
         }
         assertEquals(80_000, keys.size());
-        keys.forEach((number, key) -> assertSame(key, values.get(number).key()));
+        for (Map.Entry<Integer, Object> each : keys.entrySet()) {
+            assertSame(each.getValue(), values.get(each.getKey()).key());
+        }
         values.release();
         assertEquals(0, memory.usedBytes());
         assertEquals(-1, values.add(new LiveValues.Pair(KEY, KEY, 300, null), 4));

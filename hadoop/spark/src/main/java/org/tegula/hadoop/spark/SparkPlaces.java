@@ -99,6 +99,12 @@ public final class SparkPlaces implements PlaceLauncher {
         }
     }
 
+    /** As Spark does with a barrier stage. */
+    @Override
+    public boolean startsAllAgain() {
+        return true;
+    }
+
     /** A stage ends when a place is lost; then another is begun. */
     private void runStages() {
         spark.setJobGroup(GROUP, "the places of an engine", true);

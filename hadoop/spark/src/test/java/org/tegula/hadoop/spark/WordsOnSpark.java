@@ -23,10 +23,16 @@ import org.tegula.hadoop.api.PlaceCounter;
 final class WordsOnSpark {
     private final Path folder;
     private final String places;
+    private final Map<String, String> settings;
 
     WordsOnSpark(Path folder, String places) {
+        this(folder, places, Map.of());
+    }
+
+    WordsOnSpark(Path folder, String places, Map<String, String> settings) {
         this.folder = folder;
         this.places = places;
+        this.settings = settings;
     }
 
     /** Emits words; the first attempt of the first task may end its JVM. */
@@ -48,6 +54,7 @@ final class WordsOnSpark {
         Configuration conf = new Configuration();
         conf.set("mapreduce.framework.name", framework);
         conf.set("hadoop.tmp.dir", folder.resolve("tmp").toString());
+        settings.forEach(conf::set);
         conf.set("tegula.places", places);
         conf.setInt(SparkPlaces.COUNT, 2);
         conf.setInt("tegula.workers", 2);
@@ -76,6 +83,14 @@ final class WordsOnSpark {
         return all;
     }
 
+    private static String why(Job job) {
+        try {
+            return job.getStatus().getFailureInfo();
+        } catch (IOException | InterruptedException e) {
+            return e.toString();
+        }
+    }
+
     /** A job gives what the local runner gives, also after one of the places was killed. */
     void check() throws Exception {
         Files.createDirectories(folder.resolve("in"));
@@ -94,7 +109,7 @@ final class WordsOnSpark {
         assertTrue(ours.getCounters().findCounter(PlaceCounter.PAIRS_MOVED).getValue() > 0);
         Job halting = job("tegula", "halting");
         halting.getConfiguration().setBoolean("halts", true);
-        assertTrue(halting.waitForCompletion(false), () -> "the job does not run again");
+        assertTrue(halting.waitForCompletion(false), () -> "the job does not run again: " + why(halting));
         assertEquals(parts("right"), parts("halting"));
     }
 }
