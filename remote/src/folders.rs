@@ -207,6 +207,7 @@ impl<S: Store + 'static> RemoteStorage<S> {
             url: self.connection.address.url(&path),
             path,
             body: Mutex::new(body),
+            right: Weak::clone(&self.lease.lock()),
             _lease: lease,
         })
     }
@@ -304,6 +305,8 @@ struct RemoteFile<S: Store + 'static> {
     path: String,
     url: PathBuf,
     body: Mutex<Body>,
+    /// The right to change the state, as far as this process has it.
+    right: Weak<Lease<S>>,
     _lease: Option<Arc<Lease<S>>>,
 }
 
@@ -373,6 +376,8 @@ impl<S: Store + 'static> StoredFile for RemoteFile<S> {
     fn sync(&self) -> Result<(), StorageError> {
         let mut body = self.body.lock();
         if let Body::Here { file, is_unsent: is_unsent @ true } = &mut *body {
+            // Another run would give its own files the same names.
+            self.right.upgrade().map_or(Ok(()), |lease| lease.check())?;
             let bytes = file.bytes()?;
             self.connection.put(&self.path, Content::File(&**file, bytes), false)?;
             *is_unsent = false;

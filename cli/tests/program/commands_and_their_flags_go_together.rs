@@ -30,10 +30,7 @@ fn flags_that_would_do_nothing_are_refused() {
     let text = write(folder.path(), "text", "b\na\n");
     let state = format!("--state={}", folder.path().join("state").display());
     for (command, flags) in [
-        ("sort", &["--tile=1M"][..]),
-        ("sort", &["--pipeline=off"]),
-        ("sort", &["--groups=1"]),
-        ("sort", &["--skip-bad"]),
+        ("sort", &["--skip-bad"][..]),
         ("histogram", &["--skip-bad"]),
         ("histogram", &["--plain"]),
         ("linreg", &["--skip-bad", "--points=bytes"]),
