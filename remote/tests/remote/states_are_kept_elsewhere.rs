@@ -59,7 +59,7 @@ fn server() -> (S3, Settings) {
 
 /// All that a state on a disk does, with a run that resumes and one that only reads.
 fn a_state_is_as_on_a_disk(make: &dyn Fn() -> Arc<dyn Folders>) {
-    let text = text(3 << 20);
+    let text = text(1 << 20);
     let (expected, _) = run(&text, 1, None).unwrap();
     assert!(matches!(jobs_of(&*make()), Err(Error::State(StateError::Missing { .. }))));
     let keep = |keep| state(&make()).map(|state| state.keep(keep));
@@ -119,7 +119,7 @@ fn a_folder_is_as_on_a_disk(storage: &dyn Storage) {
     storage.create("new").unwrap();
     assert!(!storage.list().unwrap().contains(&"new".to_owned()));
     // Longer than a piece of an upload.
-    let long: Vec<u8> = (0..20_000_000_u32).map(|number| (number % 251) as u8).collect();
+    let long: Vec<u8> = (0..9_000_000_u32).map(|number| (number % 251) as u8).collect();
     let file = storage.create("long").unwrap();
     file.write_all_at(&long, 0).unwrap();
     file.sync().unwrap();
@@ -273,7 +273,7 @@ fn a_busy_store_is_asked_again() {
     let settings = settings.with("TEGULA_REMOTE_TRIES", "5");
     let text = text(1 << 20);
     let (expected, _) = run(&text, 1, None).unwrap();
-    for number in (1..40).step_by(4) {
+    for number in (1..40).step_by(13) {
         let fault = server.refusals();
         server.after(number, move || fault.refuse_next(3, 503, Some(0)));
         assert!(run(&text, 2, state(&folders(&settings, URL))).unwrap().0 == expected);
