@@ -102,8 +102,8 @@ pub(crate) struct RunFlags {
     #[arg(long, value_enum, default_value_t = ReadsFlag::Auto, help_heading = "Run")]
     pub(crate) reads: ReadsFlag,
 
-    /// Save the run's partial answers in DIR, a folder or a URL (s3, gs, az, hdfs). After a kill, a loss of power or an error, the same command
-    /// resumes the run; after a complete run it only reads the answer.
+    /// Save the run's partial answers in DIR, a folder or a URL (s3, gs, az, hdfs). After a kill, a loss of power or an
+    /// error, the same command resumes the run; after a complete run it only reads the answer.
     #[arg(long, value_name = "DIR", requires = "job", help_heading = "State")]
     pub(crate) state: Option<PathBuf>,
 

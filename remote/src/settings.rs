@@ -84,30 +84,31 @@ impl Settings {
         let address = Address::parse(url)?;
         let fault = |fault: Fault| fault.of_listing(Path::new(url));
         let patience = self.patience().map_err(fault)?;
-        let lease = Duration::from_secs(self.number(LEASE, 20).map_err(fault)?.into());
-        let scratch = Disk::new(scratch);
-        Ok(match address.scheme {
+        match address.scheme {
             Scheme::S3 | Scheme::Gs | Scheme::Az => {
                 let store = Objects::new(self, &address, patience).map_err(fault)?;
-                Arc::new(RemoteFolders::new(Connection {
-                    store,
-                    address,
-                    patience,
-                    lease,
-                    scratch,
-                }))
+                self.connected(store, address, patience, scratch)
+                    .map_err(|cause| fault(cause).into())
             }
             Scheme::Hdfs => {
                 let store = Hdfs::new(self, &address).map_err(fault)?;
-                Arc::new(RemoteFolders::new(Connection {
-                    store,
-                    address,
-                    patience,
-                    lease,
-                    scratch,
-                }))
+                self.connected(store, address, patience, scratch)
+                    .map_err(|cause| fault(cause).into())
             }
-        })
+        }
+    }
+
+    fn connected<S: Store + 'static>(
+        &self,
+        store: S,
+        address: Address,
+        patience: Patience,
+        scratch: &Path,
+    ) -> Result<Arc<dyn Folders>, Fault> {
+        let lease = Duration::from_secs(self.number(LEASE, 20)?.into());
+        let scratch = Disk::new(scratch);
+        let connection = Connection { store, address, patience, lease, scratch };
+        Ok(Arc::new(RemoteFolders::new(connection)))
     }
 
     fn read<S: Store + 'static>(

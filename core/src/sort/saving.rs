@@ -14,7 +14,7 @@ use crate::error::{Error, Result, StorageError};
 use crate::identity::Identity;
 use crate::options::Options;
 use crate::plan::{Part, Plan};
-use crate::state::{Figures, Keep, Pace, PieceState, Terms, WrittenPiece};
+use crate::state::{Figures, GrowingPiece, Keep, Pace, PieceState, Terms, WrittenPiece};
 use std::ops::Range;
 use std::time::Instant;
 
@@ -211,12 +211,13 @@ impl Keeper<'_> {
         let began = Instant::now();
         let state = &self.saving.state;
         let mut piece = state.begin()?;
-        let file = piece.file.clone();
-        let rows = pile.save(&file, |bytes| piece.write(bytes))?;
-        let mut index = encode(stretches, &rows);
-        let length = index.len() as u64;
-        index.extend_from_slice(&length.to_le_bytes());
-        piece.write(&index)?;
+        let rows = match write(pile, stretches, &mut piece) {
+            Ok(rows) => rows,
+            Err(fault) => {
+                state.abandon(piece);
+                return Err(fault);
+            }
+        };
         let records = rows.iter().map(|row| row.records).sum();
         let figures = Figures { emitted: records, ..std::mem::take(&mut self.figures) };
         state.end(piece, std::mem::take(&mut self.coverage), records, figures);
@@ -224,6 +225,21 @@ impl Keeper<'_> {
         self.pace.saved(now - began, now);
         Ok(())
     }
+}
+
+/// Writes what a pile has since the last save, and its index.
+fn write(
+    pile: &mut Pile,
+    stretches: (u32, u32),
+    piece: &mut GrowingPiece,
+) -> Result<Vec<SavedRow>> {
+    let file = piece.file.clone();
+    let rows = pile.save(&file, |bytes| piece.write(bytes))?;
+    let mut index = encode(stretches, &rows);
+    let length = index.len() as u64;
+    index.extend_from_slice(&length.to_le_bytes());
+    piece.write(&index)?;
+    Ok(rows)
 }
 
 fn identity(sort: &Sort) -> Identity {

@@ -8,16 +8,18 @@ use super::pieces;
 use super::snapshot::HEAD_BYTES;
 use crate::bad::Found;
 use crate::coverage::Coverage;
-use crate::encoding::{Reading, body_of, framed, put_bytes, put_number};
+use crate::encoding::{Digest, Reading, body_of, framed, put_bytes, put_number};
 use crate::error::{Result, StorageError};
 use crate::identity::Identity;
 use crate::relocation::Standing;
 use crate::reuse::Print;
-use crate::storage::Storage;
+use crate::storage::{Storage, StoredFile};
 use std::ops::Range;
 
 /// Its first bytes; the last one is the version.
 const MAGIC: [u8; 4] = *b"TgM\x04";
+/// Bytes that are read at a time.
+const READ_BYTES: usize = 1 << 20;
 /// The name of the manifest, and of the next one while it is written.
 pub(super) const NAME: &str = "manifest";
 pub(super) const NEXT: &str = "manifest.next";
@@ -98,6 +100,31 @@ impl Snapshot {
             .iter()
             .all(|piece| std::mem::replace(&mut end, piece.blocks.end) == piece.blocks.start)
             && end == self.bytes
+    }
+
+    /// Reads all of the file and compares its checksum.
+    ///
+    /// # Errors
+    /// [`StorageError::Damaged`], and others of the disk.
+    pub(super) fn verify(&self, file: &dyn StoredFile) -> Result<(), StorageError> {
+        let damaged = |cause| {
+            let path = file.path().to_path_buf();
+            Err(StorageError::Damaged { path, offset: 0, cause })
+        };
+        if file.bytes()? != self.bytes {
+            return damaged("it has another length than the manifest says");
+        }
+        let (mut digest, mut at, mut read) = (Digest::default(), 0, vec![0; READ_BYTES]);
+        while at < self.bytes {
+            let len = (self.bytes - at).min(READ_BYTES as u64) as usize;
+            file.read_exact_at(&mut read[..len], at)?;
+            digest.add(&read[..len]);
+            at += len as u64;
+        }
+        if digest.sum() != self.digest {
+            return damaged("its checksum is another");
+        }
+        Ok(())
     }
 
     pub(super) fn encode(&self, out: &mut Vec<u8>) {

@@ -61,7 +61,7 @@ mod tiles;
 pub(crate) use fingerprint::{Fingerprint, listed};
 pub(crate) use manifest::Figures;
 pub(crate) use pace::Pace;
-pub(crate) use pieces::{PieceState, WrittenPiece};
+pub(crate) use pieces::{GrowingPiece, PieceState, WrittenPiece};
 pub use report::{StateReport, files_of, jobs_of, remove, report, verify};
 pub(crate) use saved::SavedPartials;
 pub(crate) use saving::{FoundState, Saving, Terms};

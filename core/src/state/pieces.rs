@@ -23,8 +23,6 @@ pub(super) const NAME: &str = "job";
 pub(super) const NEXT: &str = "job.next";
 /// Its first bytes; the last one is the version.
 const MAGIC: [u8; 4] = *b"TgJ\x01";
-/// Bytes that are read at a time.
-const READ_BYTES: usize = 1 << 20;
 
 /// The state of one run.
 pub(crate) struct PieceState {
@@ -135,27 +133,10 @@ impl PieceState {
         &self,
         mut take: impl FnMut(WrittenPiece) -> Result<()>,
     ) -> Result<()> {
-        let mut read = vec![0; READ_BYTES];
         for snapshot in &self.found {
             let file: Arc<dyn StoredFile> =
                 self.storage().open(&snapshot_name(snapshot.number))?.into();
-            let damaged = |cause| {
-                let path = file.path().to_path_buf();
-                StorageError::Damaged { path, offset: 0, cause }
-            };
-            if file.bytes()? != snapshot.bytes {
-                return Err(damaged("it has another length than the manifest says").into());
-            }
-            let (mut digest, mut at) = (Digest::default(), 0);
-            while at < snapshot.bytes {
-                let len = (snapshot.bytes - at).min(READ_BYTES as u64) as usize;
-                file.read_exact_at(&mut read[..len], at)?;
-                digest.add(&read[..len]);
-                at += len as u64;
-            }
-            if digest.sum() != snapshot.digest {
-                return Err(damaged("its checksum is another").into());
-            }
+            snapshot.verify(&*file)?;
             for piece in &snapshot.pieces {
                 take(WrittenPiece { file: Arc::clone(&file), bytes: piece.blocks.clone() })?;
             }
@@ -179,6 +160,11 @@ impl PieceState {
         let piece = Piece { blocks, pairs: records, coverage: of, figures, ..Piece::default() };
         let snapshot = Snapshot { number, bytes: at, digest: digest.sum(), pieces: vec![piece] };
         self.saver.save(vec![Written { file, snapshot }], &Coverage::default());
+    }
+
+    /// Removes a piece that could not be written, as far as possible: a disk that is full has its room back.
+    pub(crate) fn abandon(&self, piece: GrowingPiece) {
+        let _ = self.storage().remove(&snapshot_name(piece.number));
     }
 
     /// Returns whether the saver keeps up.

@@ -4,15 +4,10 @@ use super::LOCK;
 use super::folder::{StateFolder, is_state, unusable};
 use super::manifest::{Manifest, Snapshot, snapshot_name};
 use super::pieces;
-use crate::encoding::Digest;
 use crate::error::{Result, StateError, StorageError};
 use crate::identity::Identity;
 use crate::storage::{Folders, Storage};
-use std::path::Path;
 use std::sync::Arc;
-
-/// Bytes that are read at a time.
-const PIECE_BYTES: usize = 1 << 20;
 
 /// The contents of the state of one job.
 #[derive(Clone, Debug)]
@@ -95,26 +90,13 @@ impl StateReport {
 pub fn verify(state: &dyn Folders, id: &str) -> Result<u64> {
     let storage = StateFolder::storage_of(state, id)?;
     let Some(manifest) = Manifest::read(&*storage)? else { return Ok(0) };
-    let damaged =
-        |path: &Path, cause| StorageError::Damaged { path: path.to_path_buf(), offset: 0, cause };
-    manifest.coverage().map_err(|cause| damaged(storage.path(), cause))?;
-    let (mut bytes, mut piece) = (0, vec![0; PIECE_BYTES]);
+    manifest.coverage().map_err(|cause| {
+        let path = storage.path().to_path_buf();
+        StorageError::Damaged { path, offset: 0, cause }
+    })?;
+    let mut bytes = 0;
     for snapshot in &manifest.snapshots {
-        let file = storage.open(&snapshot_name(snapshot.number))?;
-        if file.bytes()? != snapshot.bytes {
-            let cause = "it has another length than the manifest says";
-            return Err(damaged(file.path(), cause).into());
-        }
-        let (mut digest, mut at) = (Digest::default(), 0);
-        while at < snapshot.bytes {
-            let len = (snapshot.bytes - at).min(PIECE_BYTES as u64) as usize;
-            file.read_exact_at(&mut piece[..len], at)?;
-            digest.add(&piece[..len]);
-            at += len as u64;
-        }
-        if digest.sum() != snapshot.digest {
-            return Err(damaged(file.path(), "its checksum is another").into());
-        }
+        snapshot.verify(&*storage.open(&snapshot_name(snapshot.number))?)?;
         bytes += snapshot.bytes;
     }
     Ok(bytes)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tegula::state::{jobs_of, remove, report, verify};
 use tegula::{
     Cancel, Disk, Engine, Error, Incremental, Input, Keep, Options, Pipeline, Records, Result,
-    SaveEvery, Sort, SortTo, State, StateError, Stats, Storage,
+    SaveEvery, Sort, SortTo, State, StateError, Stats, Storage, StorageError,
 };
 use tegula_testing::{Call, Fault, Faulty};
 use tempfile::TempDir;
@@ -130,6 +130,23 @@ fn in_little_memory_and_in_other_memory() {
         });
         assert!(answer == expected && runs == 3 && restored > 0, "{runs} runs, {restored}");
     }
+}
+
+/// A full disk has the room of an unfinished piece back.
+#[test]
+fn a_piece_that_cannot_be_written_is_removed() {
+    let files = folder_of(&[&lines(200_000)[..]]);
+    let folder = tempfile::tempdir().unwrap();
+    let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
+    // The first calls write the manifest, the input and the ranges.
+    let faulty = Faulty::new(disk, 1).fail_from(Call::WriteAt, 12, Fault::Full);
+    let options = saving(State::on(Arc::new(faulty)));
+    let input = Input::paths([files.path()]).unwrap();
+    let stopped = run(&engine(1), &by_key(), input, &options);
+    assert!(matches!(stopped, Err(Error::Storage(StorageError::Full { .. }))), "{stopped:?}");
+    let left = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("snap")).collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]
