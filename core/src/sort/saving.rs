@@ -214,7 +214,7 @@ impl Keeper<'_> {
         let rows = match write(pile, stretches, &mut piece) {
             Ok(rows) => rows,
             Err(fault) => {
-                state.abandon(piece);
+                state.abandon(&piece);
                 return Err(fault);
             }
         };

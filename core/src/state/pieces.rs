@@ -163,7 +163,7 @@ impl PieceState {
     }
 
     /// Removes a piece that could not be written, as far as possible: a disk that is full has its room back.
-    pub(crate) fn abandon(&self, piece: GrowingPiece) {
+    pub(crate) fn abandon(&self, piece: &GrowingPiece) {
         let _ = self.storage().remove(&snapshot_name(piece.number));
     }
 
