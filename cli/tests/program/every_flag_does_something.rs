@@ -129,7 +129,8 @@ fn shared(flag: &str) -> Vec<Trial> {
         "progress" => vec![trial("", "--progress=json")],
         "timeline" => vec![trial("", "--timeline=t.json")],
         "events" => vec![trial("", "--events=e.jsonl")],
-        "control" => vec![trial("", "--control=0")],
+        // A job may end before it is told to; it never begins where nobody can tell it anything.
+        "control" => vec![trial("", "--control=0"), trial("", "--control=99")],
         "watch" => vec![trial("", "--watch")],
         "stats" => vec![trial("", "--stats")],
         "stats-json" => vec![trial("", "--stats-json=s.json")],
