@@ -7,11 +7,13 @@ one JVM. Spark's program of a job keeps its data in memory between iterations, o
 compared. The processor time of a whole run contains all processes, that of an iteration only the driver.
 
     python3 hadoop/bench/places.py --text bench/corpus/zipf.txt --runs 5
+    python3 hadoop/bench/places.py --limited --cases pairs matrix
     python3 hadoop/bench/places.py --tiny 40
     python3 hadoop/bench/places.py --show jvm:4
 """
 
 import argparse
+import contextlib
 import os
 import shutil
 import statistics
@@ -21,6 +23,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from groups import limited
 from jvm import HADOOP, Run, as_raw, class_path, measure, run, write_results
 from sequences import MATRIX, OPTIONS, PAIRS, contents, times
 
@@ -38,6 +41,9 @@ SYSTEMS = {
     "2 places": ("tegula", ("tegula.places=jvm:2",)),
     "4 places": ("tegula", ("tegula.places=jvm:4",)),
 }
+# After the name of a system with places: a control group gives each place its share of the processors.
+LIMITED = ", limited"
+PLACES = ("place", "places")
 SPARK = {"Spark, cached": "cached", "Spark, from disk": "disk"}
 EXECUTORS = 4
 # What Spark itself gives its JVMs.
@@ -109,6 +115,23 @@ def one(
     system: str, program: str, folder: Path, arguments: tuple[str, ...], heap: str
 ) -> tuple[Run, dict[str, bytes]]:
     """Runs a program in a folder of its own; gives back what its last job has written."""
+    with shares(system):
+        return one_unlimited(
+            system.removesuffix(LIMITED), program, folder, arguments, heap
+        )
+
+
+def shares(system: str) -> contextlib.AbstractContextManager[None]:
+    """The processors of a system: all, or for each place its share."""
+    if not system.endswith(LIMITED):
+        return contextlib.nullcontext()
+    return limited(int(system.split()[0]))
+
+
+def one_unlimited(
+    system: str, program: str, folder: Path, arguments: tuple[str, ...], heap: str
+) -> tuple[Run, dict[str, bytes]]:
+    """The same, for a system that has all processors."""
     work = fresh(folder)
     if system in SPARK:
         job = {PAIRS: "pairs", MATRIX: "matrix", WORDS: "words"}[program]
@@ -197,9 +220,13 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--pairs", type=int, default=20_000)
     parser.add_argument("--blocks", type=int, default=60)
-    parser.add_argument("--iterations", type=int, default=8)
+    parser.add_argument("--iterations", type=int, default=24)
     parser.add_argument("--text", type=Path)
     parser.add_argument("--heap", default="4g")
+    parser.add_argument(
+        "--limited", action="store_true", help="each place has a control group"
+    )
+    parser.add_argument("--keep-as", default="places", help="the name of the results")
     parser.add_argument("--cases", nargs="*", help="words of the cases' names")
     parser.add_argument("--systems", nargs="*", help="names of systems; all without")
     parser.add_argument("--show", metavar="PLACES")
@@ -211,16 +238,18 @@ def main() -> None:
     if options.tiny:
         tiny(options.tiny)
         return
-    systems = options.systems or [
-        *SYSTEMS,
-        *(SPARK if (spark_home() / "jars").is_dir() else ()),
-    ]
+    if options.limited:
+        places = [f"{each}{LIMITED}" for each in SYSTEMS if each.endswith(PLACES)]
+        systems = options.systems or ["one JVM", *places]
+    else:
+        spark = SPARK if (spark_home() / "jars").is_dir() else ()
+        systems = options.systems or [*SYSTEMS, *spark]
     raw: list[dict[str, object]] = []
     print(
         "| case | system | wall of the run, s | processor of the run, s "
-        "| wall of an iteration after the first, s | beside one JVM | bytes moved / distinct |"
+        "| wall of an iteration after the first, s | of the late ones, s | beside one JVM | late | bytes moved / distinct |"
     )
-    print("|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name:
         for case, (program, arguments) in cases_of(options).items():
             runs: dict[str, list[Run]] = {each: [] for each in systems}
@@ -243,7 +272,7 @@ def main() -> None:
                     sys.exit(f"{case}: the outputs differ")
                 if len(set(common)) > 1:
                     sys.exit(f"{case}: the outputs differ: {common}")
-                write_results("places", raw)
+                write_results(options.keep_as, raw)
             say(case, runs, 1 if program == WORDS else options.iterations)
 
 
@@ -260,26 +289,37 @@ def moved(runs: list[Run]) -> str:
     return f"{crossed / distinct:.3f}" if distinct else ""
 
 
+def per_iteration(runs: list[Run], first: int, last: int) -> float:
+    """The median over iterations of the median over runs."""
+    return statistics.median(
+        times(runs, iteration, "wall_s") for iteration in range(first, last)
+    )
+
+
 def say(case: str, runs: dict[str, list[Run]], iterations: int) -> None:
-    """The rows of a case. The last iteration writes to the disk; the median is of those between it and the first."""
-    walls = {}
+    """The rows of a case. The last iteration writes to the disk; medians are of those between it and the first.
+
+    The late ones are the second half of these, when compilers have become quiet.
+    """
+    all_of, late = {}, {}
     for system, each in runs.items():
-        whole = statistics.median(run.wall_s for run in each)
-        walls[system] = (
-            statistics.median(
-                times(each, iteration, "wall_s")
-                for iteration in range(1, max(2, iterations - 1))
+        if iterations > 2:
+            all_of[system] = per_iteration(each, 1, iterations - 1)
+            late[system] = per_iteration(each, iterations // 2, iterations - 1)
+        else:
+            all_of[system] = late[system] = statistics.median(
+                run.wall_s for run in each
             )
-            if iterations > 1
-            else whole
-        )
     for system, each in runs.items():
         whole = statistics.median(run.wall_s for run in each)
         used = statistics.median(run.cpu_s for run in each)
-        ratio = walls[system] / walls.get("one JVM", walls[system])
+        ratios = [
+            f"{of[system] / of.get('one JVM', of[system]):.2f}" for of in (all_of, late)
+        ]
         crossed = moved(each) if case.startswith("pairs") else ""
         print(
-            f"| {case} | {system} | {whole:.2f} | {used:.2f} | {walls[system]:.3f} | {ratio:.2f} | {crossed} |",
+            f"| {case} | {system} | {whole:.2f} | {used:.2f} | {all_of[system]:.3f} | {late[system]:.3f} "
+            f"| {' | '.join(ratios)} | {crossed} |",
             flush=True,
         )
 
