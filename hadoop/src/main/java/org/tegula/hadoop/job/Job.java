@@ -41,6 +41,7 @@ import org.tegula.hadoop.place.PlacedJob;
 import org.tegula.hadoop.place.Places;
 import org.tegula.hadoop.run.SpillFiles;
 import org.tegula.hadoop.task.AttemptHandle;
+import org.tegula.hadoop.task.Commits;
 import org.tegula.hadoop.task.JobResources;
 import org.tegula.hadoop.task.SplitFile;
 
@@ -102,7 +103,8 @@ public final class Job implements JobFacts {
                 new LiveValues(memory),
                 bufferBytes,
                 new SplitFile(folder.splitFile()),
-                SpareSlots.NONE);
+                SpareSlots.NONE,
+                Commits.BY_ATTEMPTS);
         this.history = HistoryFolder.of(conf).map(JobHistory::new);
         this.user = UserGroupInformation.getCurrentUser();
         this.state = new JobState(

@@ -27,6 +27,7 @@ import org.tegula.hadoop.live.LiveValues;
 import org.tegula.hadoop.memory.MemoryBudget;
 import org.tegula.hadoop.run.SpillFiles;
 import org.tegula.hadoop.task.Attempt;
+import org.tegula.hadoop.task.Commits;
 import org.tegula.hadoop.task.JobResources;
 import org.tegula.hadoop.task.SplitFile;
 
@@ -54,7 +55,7 @@ final class HostedJob {
     record Running(Attempt attempt, Thread thread) {}
 
     /** Begins a job: its files are copied, its classes are found. */
-    HostedJob(Hosting hosting, JobConf site, JobSpec spec, DataClient peers, BlockNews news)
+    HostedJob(Hosting hosting, JobConf site, JobSpec spec, DataClient peers, BlockNews news, Commits commits)
             throws IOException, InterruptedException {
         this.place = hosting.place();
         this.spec = spec;
@@ -84,7 +85,8 @@ final class HostedJob {
                 new LiveValues(memory),
                 Math.min(spec.bufferBytes(), hosting.mostBufferBytes()),
                 new SplitFile(new JobFolder(spec.folder()).splitFile(), spec.splits()),
-                hosting.spare());
+                hosting.spare(),
+                commits);
         part = new LocalPlaceJob(
                 place,
                 spec.places(),
@@ -141,6 +143,7 @@ final class HostedJob {
     private void writeEnd(Attempt attempt, DataOutput out) throws IOException {
         news.write(out);
         AttemptFacts.of(attempt).write(out);
+        out.writeBoolean(attempt.leavesCommit());
     }
 
     private void run(Attempt attempt, int slot) throws Exception {

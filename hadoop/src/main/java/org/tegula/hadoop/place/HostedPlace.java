@@ -160,7 +160,7 @@ final class HostedPlace implements Closeable {
         ready.await();
         if (op == Op.BEGIN) {
             JobSpec spec = JobSpec.read(in);
-            jobs.put(spec.id(), new HostedJob(hosting, conf, spec, peers, news));
+            jobs.put(spec.id(), new HostedJob(hosting, conf, spec, peers, news, new DriverCommits(driver)));
             return Body.EMPTY;
         }
         if (op == Op.DROP) {

@@ -1,5 +1,6 @@
 package org.tegula.hadoop.place;
 
+import com.sun.management.HotSpotDiagnosticMXBean;
 import java.io.File;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -14,6 +15,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileUtil;
+import org.apache.hadoop.util.StringUtils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.Settings;
@@ -25,6 +27,15 @@ import org.tegula.hadoop.Settings;
 final class JvmLauncher implements PlaceLauncher {
     private static final Logger LOG = LoggerFactory.getLogger(JvmLauncher.class);
     private static final Pattern SETTING = Pattern.compile("jvm:([1-9][0-9]{0,2})");
+
+    /** How often a method is called, or a loop goes round, before it is compiled the second time. */
+    private static final List<String> SECOND_COMPILER = List.of(
+            "Tier4InvocationThreshold",
+            "Tier4MinInvocationThreshold",
+            "Tier4CompileThreshold",
+            "Tier4BackEdgeThreshold");
+
+    private static final long SECOND_COMPILER_FACTOR = 10;
 
     private final Map<Integer, Child> children = new ConcurrentHashMap<>();
     private final List<String> options = new ArrayList<>();
@@ -44,6 +55,7 @@ final class JvmLauncher implements PlaceLauncher {
             return 0;
         }
         int count = Integer.parseInt(matcher.group(1));
+        options.addAll(shareOfProcessors(count));
         long heapMb = Math.max(128, (Runtime.getRuntime().maxMemory() >> 20) / count);
         options.add("-Xmx" + heapMb + "m");
         for (String each : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
@@ -51,13 +63,32 @@ final class JvmLauncher implements PlaceLauncher {
                 options.add(each);
             }
         }
-        options.addAll(conf.getTrimmedStringCollection(Settings.PLACES_JAVA_OPTS).stream()
-                .flatMap(each -> List.of(each.split("\\s+")).stream())
-                .toList());
+        options.addAll(StringUtils.getStringCollection(conf.get(Settings.PLACES_JAVA_OPTS), " \t\n"));
         Path temporary = Path.of(conf.get("hadoop.tmp.dir"));
         Files.createDirectories(temporary);
         folder = temporary;
         return count;
+    }
+
+    /**
+     * Options by which as many JVMs as there are places get on with the processors of one. Each has its own number of threads
+     * for its collector and its compilers. The second compiler leaves alone what runs for each job, which would cost it more
+     * at all places than it saves; what runs for each record is called more often than that within the first job.
+     */
+    private static List<String> shareOfProcessors(int places) {
+        List<String> options = new ArrayList<>();
+        int processors = Runtime.getRuntime().availableProcessors();
+        options.add("-XX:ActiveProcessorCount=" + (processors + places - 1) / places);
+        HotSpotDiagnosticMXBean jvm = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
+        for (String each : SECOND_COMPILER) {
+            try {
+                long usual = Long.parseLong(jvm.getVMOption(each).getValue());
+                options.add("-XX:" + each + "=" + SECOND_COMPILER_FACTOR * usual);
+            } catch (IllegalArgumentException e) {
+                LOG.debug("This JVM has no {}", each, e);
+            }
+        }
+        return options;
     }
 
     @Override

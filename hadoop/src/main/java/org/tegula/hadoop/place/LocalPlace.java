@@ -31,7 +31,8 @@ final class LocalPlace implements Place {
                 new LiveValues(all.memory()),
                 all.bufferBytes(),
                 all.splits(),
-                work -> slots.lend(number, job.id() + " helps", work));
+                work -> slots.lend(number, job.id() + " helps", work),
+                all.commits());
         return new LocalPlaceJob(
                 number,
                 places,

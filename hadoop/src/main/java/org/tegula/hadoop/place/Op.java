@@ -8,6 +8,8 @@ enum Op {
     REPORT,
     /** To the driver: about the files that it has in memory; see {@link FileCalls}. */
     FILES,
+    /** To the driver: whether an attempt may commit its output. */
+    MAY_COMMIT,
     /** To a place: gives up the pairs of a file. */
     DROP,
     /** To a place: the files, settings and credentials of a job. */

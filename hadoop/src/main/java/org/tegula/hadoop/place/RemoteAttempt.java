@@ -6,6 +6,7 @@ import java.util.concurrent.ExecutionException;
 import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.TaskAttemptID;
 import org.tegula.hadoop.task.AttemptHandle;
+import org.tegula.hadoop.task.FileCommit;
 
 /** An attempt at a place in another JVM, as the driver sees it. */
 final class RemoteAttempt implements AttemptHandle {
@@ -44,7 +45,11 @@ final class RemoteAttempt implements AttemptHandle {
         DataInput answer = await(call);
         part.takeNews(answer);
         hear(AttemptFacts.read(answer));
+        boolean leavesCommit = answer.readBoolean();
         output = op == Op.MAP ? MapOutput.read(answer) : null;
+        if (leavesCommit) {
+            FileCommit.run(part.conf(), id, () -> stopped, () -> heardNanos = System.nanoTime());
+        }
     }
 
     /** A place answers after it was told to stop, too; interrupts come with that. */
@@ -66,6 +71,10 @@ final class RemoteAttempt implements AttemptHandle {
     void hear(AttemptFacts now) {
         facts = now;
         heardNanos = Math.max(heardNanos, System.nanoTime() - now.silentNanos());
+    }
+
+    boolean isStopped() {
+        return stopped;
     }
 
     MapOutput output() {

@@ -13,6 +13,7 @@ import java.util.concurrent.RejectedExecutionException;
 import org.apache.hadoop.io.Text;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.cache.PairsLost;
 import org.tegula.hadoop.cache.PlacedPairs;
@@ -23,6 +24,10 @@ final class RemotePlace implements Place, PairCache.Listener {
     private static final Logger LOG = LoggerFactory.getLogger(RemotePlace.class);
     private static final long START_MILLIS = 180_000;
     private static final long LOOK_MILLIS = 2000;
+    private static final int MOST_STARTS = 3;
+    private static final String ENDED_EARLY =
+            "its JVM ended " + (MOST_STARTS + 1) + " times before it connected: see what"
+                    + " it has printed, and the options in " + Settings.PLACES_JAVA_OPTS;
 
     private final int number;
     private final PlaceHub hub;
@@ -125,12 +130,16 @@ final class RemotePlace implements Place, PairCache.Listener {
         return pid;
     }
 
-    /** Waits for the process of the place. One that has ended before it connected is started again. */
+    /** Waits for the process of the place. One that has ended before it connected is started again, some times. */
     synchronized Calls await() throws PlaceLost, InterruptedException {
         long end = System.currentTimeMillis() + START_MILLIS;
+        int ended = 0;
         while (calls == null && refused == null && System.currentTimeMillis() < end) {
             wait(Math.max(1, Math.min(LOOK_MILLIS, end - System.currentTimeMillis())));
             if (calls == null && !hub.mayConnect(this)) {
+                if (++ended > MOST_STARTS) {
+                    throw new PlaceLost("Place " + number, ENDED_EARLY);
+                }
                 hub.start(this);
             }
         }
@@ -176,6 +185,10 @@ final class RemotePlace implements Place, PairCache.Listener {
         if (op == Op.FILES) {
             return FileCalls.answer(in, hub.files(), this);
         }
+        if (op == Op.MAY_COMMIT) {
+            boolean may = mayCommit(in.readUTF());
+            return out -> out.writeBoolean(may);
+        }
         if (op != Op.REPORT) {
             throw new IOException("The driver is not asked for " + op);
         }
@@ -191,6 +204,16 @@ final class RemotePlace implements Place, PairCache.Listener {
             }
         }
         return Body.EMPTY;
+    }
+
+    private boolean mayCommit(String attempt) {
+        for (RemotePlaceJob job : jobs) {
+            RemoteAttempt running = job.running(attempt);
+            if (running != null) {
+                return !running.isStopped();
+            }
+        }
+        return false;
     }
 
     /** A file whose pairs are at this place. */

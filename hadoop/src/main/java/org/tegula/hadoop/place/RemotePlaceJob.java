@@ -15,6 +15,7 @@ import java.util.concurrent.TimeoutException;
 import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.Text;
+import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.TaskAttemptID;
 import org.apache.hadoop.mapreduce.MRConfig;
 import org.apache.hadoop.mapreduce.split.JobSplit;
@@ -131,6 +132,11 @@ final class RemotePlaceJob implements PlaceJob {
 
     void takeNews(DataInput answer) throws IOException {
         BlockNews.read(answer, job.resources().cache());
+    }
+
+    /** The job's configuration, in the JVM of the driver. */
+    JobConf conf() {
+        return job.resources().conf();
     }
 
     /** Called under the lock of a stage: does not wait. */

@@ -16,17 +16,13 @@ import org.apache.hadoop.mapreduce.OutputFormat;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.util.Progressable;
 import org.apache.hadoop.util.ReflectionUtils;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.cache.CachedOutput;
 import org.tegula.hadoop.cache.SequencePairsWriter;
 import org.tegula.hadoop.conf.LayeredConf;
 import org.tegula.hadoop.live.KnownSize;
 
-/** One try at a task: its output is committed if all goes well, and aborted else. */
+/** One try at a task: its output is committed if all goes well, or left for the driver to commit; it is aborted else. */
 public abstract class Attempt implements AttemptHandle {
-    private static final Logger LOG = LoggerFactory.getLogger(Attempt.class);
-
     final JobResources job;
     final TaskAttemptID id;
     final JobConf conf;
@@ -37,6 +33,7 @@ public abstract class Attempt implements AttemptHandle {
 
     OutputFormat<?, ?> newOutputFormat;
     OutputCommitter committer;
+    private boolean leavesCommit;
     private final List<CachedOutput> copies = new ArrayList<>();
 
     Attempt(JobResources job, TaskAttemptID id, int home) {
@@ -94,12 +91,10 @@ public abstract class Attempt implements AttemptHandle {
         try {
             work();
             reporter.check();
-            if (committer.needsTaskCommit(context)) {
-                committer.commitTask(context);
-            }
+            commit(context);
         } catch (Throwable e) {
             abandonCopies();
-            abort(context);
+            FileCommit.abort(committer, context);
             throw e;
         } finally {
             RunningAttempts.end(this);
@@ -203,12 +198,24 @@ public abstract class Attempt implements AttemptHandle {
         committer.setupTask(context);
     }
 
-    private void abort(org.apache.hadoop.mapred.TaskAttemptContext context) {
-        try {
-            committer.abortTask(context);
-        } catch (IOException | RuntimeException e) {
-            LOG.warn("The output of {} could not be aborted", id, e);
+    private void commit(org.apache.hadoop.mapred.TaskAttemptContext context) throws IOException {
+        leavesCommit = job.commits().areFilesLeft() && FileCommit.is(committer, context, job.conf());
+        if (leavesCommit || !committer.needsTaskCommit(context)) {
+            return;
         }
+        if (!job.commits().mayCommit(id)) {
+            throw new IOException(id + " is not waited for any more");
+        }
+        committer.commitTask(context);
+    }
+
+    /**
+     * Whether its output is still to be committed, by {@link FileCommit}.
+     *
+     * @return false if the attempt has done so, or has none
+     */
+    public final boolean leavesCommit() {
+        return leavesCommit;
     }
 
     /** The name of a part file of the {@code mapred} interface. */

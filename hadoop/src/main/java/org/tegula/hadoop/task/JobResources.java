@@ -18,6 +18,7 @@ import org.tegula.hadoop.run.SpillFiles;
  * @param bufferBytes how much one map task collects before it sorts
  * @param splits of the map tasks
  * @param spare slots that no task needs
+ * @param commits who commits what they write
  */
 public record JobResources(
         JobConf conf,
@@ -27,4 +28,5 @@ public record JobResources(
         LiveValues live,
         long bufferBytes,
         SplitFile splits,
-        SpareSlots spare) {}
+        SpareSlots spare,
+        Commits commits) {}

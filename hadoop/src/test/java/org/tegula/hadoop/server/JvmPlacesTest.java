@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.io.BytesWritable;
@@ -20,13 +21,20 @@ import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapreduce.Counter;
 import org.apache.hadoop.mapreduce.Job;
 import org.apache.hadoop.mapreduce.Mapper;
+import org.apache.hadoop.mapreduce.OutputCommitter;
 import org.apache.hadoop.mapreduce.Partitioner;
 import org.apache.hadoop.mapreduce.Reducer;
+import org.apache.hadoop.mapreduce.TaskAttemptContext;
+import org.apache.hadoop.mapreduce.TaskAttemptID;
 import org.apache.hadoop.mapreduce.TaskCounter;
+import org.apache.hadoop.mapreduce.TaskID;
+import org.apache.hadoop.mapreduce.TaskType;
 import org.apache.hadoop.mapreduce.lib.input.FileInputFormat;
 import org.apache.hadoop.mapreduce.lib.input.SequenceFileInputFormat;
+import org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
 import org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat;
+import org.apache.hadoop.mapreduce.lib.output.TextOutputFormat;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -64,7 +72,7 @@ class JvmPlacesTest {
 
     @BeforeAll
     static void serve() throws Exception {
-        server = new PlaceServer(shared, PLACES, Map.of());
+        server = new PlaceServer(shared, PLACES, Map.of(Settings.PLACES_JAVA_OPTS, "-Dtest.one=a,b  -Dtest.other=c"));
         texts = Files.createDirectories(shared.resolve("texts"));
         for (String name : List.of("words.md", "sort.md", "input.md")) {
             Files.copy(Trees.documentation().resolve(name), texts.resolve(name));
@@ -369,6 +377,89 @@ class JvmPlacesTest {
         assertEquals("content\t2\n", Files.readString(folder.resolve("out/part-r-00000")));
     }
 
+    /** Emits what the options of its JVM have set. */
+    public static class TellsOptions extends Mapper<LongWritable, Text, Text, IntWritable> {
+        @Override
+        protected void map(LongWritable place, Text line, Context context) throws IOException, InterruptedException {
+            for (String name : List.of("test.one", "test.other")) {
+                context.write(new Text(System.getProperty(name)), new IntWritable(1));
+            }
+        }
+    }
+
+    @Test
+    void optionsOfPlacesMayHaveCommas() throws Exception {
+        Files.writeString(folder.resolve("in.txt"), "x\n");
+        Job job = Jobs.wordCount(conf, folder.resolve("in.txt"), folder.resolve("out"));
+        job.setMapperClass(TellsOptions.class);
+        assertTrue(job.waitForCompletion(false));
+        assertEquals("a,b\t1\nc\t1\n", Files.readString(folder.resolve("out/part-r-00000")));
+    }
+
+    @Test
+    void aJvmThatDoesNotStartIsNotStartedForEver() throws Exception {
+        Files.writeString(folder.resolve("in.txt"), "x\n");
+        Path own = Files.createDirectories(folder.resolve("own"));
+        try (PlaceServer other =
+                new PlaceServer(own, 1, Map.of(Settings.PLACES_JAVA_OPTS, "-XX:+NoSuchOptionOfATest"))) {
+            Job job = Jobs.wordCount(other.conf(own), folder.resolve("in.txt"), folder.resolve("out"));
+            assertFalse(job.waitForCompletion(false));
+            String why = job.getStatus().getFailureInfo();
+            assertTrue(why.startsWith("Place 0 was lost: its JVM ended 4 times before it connected"), why);
+            assertTrue(why.contains(Settings.PLACES_JAVA_OPTS), why);
+        }
+    }
+
+    /** Text whose committer waits, deaf to interrupts, before its first commit, and writes down which attempts it commits. */
+    public static final class SlowlyCommitted extends TextOutputFormat<Text, IntWritable> {
+        static final String FOLDER = "slowly.folder";
+
+        @Override
+        public synchronized OutputCommitter getOutputCommitter(TaskAttemptContext context) throws IOException {
+            Path folder = Path.of(context.getConfiguration().get(FOLDER));
+            return new FileOutputCommitter(FileOutputFormat.getOutputPath(context), context) {
+                @Override
+                public boolean needsTaskCommit(TaskAttemptContext task) throws IOException {
+                    if (task.getTaskAttemptID().getId() == 0) {
+                        Files.createFile(folder.resolve("waits"));
+                        while (!Files.exists(folder.resolve("go"))) {
+                            LockSupport.parkNanos(5_000_000);
+                            Thread.interrupted();
+                        }
+                    }
+                    return super.needsTaskCommit(task);
+                }
+
+                @Override
+                public void commitTask(TaskAttemptContext task) throws IOException {
+                    Files.createFile(folder.resolve(
+                            "committed-" + task.getTaskAttemptID().getId()));
+                    super.commitTask(task);
+                }
+            };
+        }
+    }
+
+    @Test
+    void anAttemptThatWasKilledCommitsNothing() throws Exception {
+        Files.writeString(folder.resolve("in.txt"), "x y x\n");
+        conf.set(SlowlyCommitted.FOLDER, folder.toString());
+        Job job = Jobs.wordCount(conf, folder.resolve("in.txt"), folder.resolve("out"));
+        job.setOutputFormatClass(SlowlyCommitted.class);
+        job.submit();
+        while (!Files.exists(folder.resolve("waits"))) {
+            Thread.sleep(5);
+        }
+        TaskID task = new TaskID(job.getJobID(), TaskType.REDUCE, 0);
+        job.killTask(new TaskAttemptID(task, 0));
+        Thread.sleep(300);
+        Files.createFile(folder.resolve("go"));
+        assertTrue(job.waitForCompletion(false));
+        assertEquals("x\t2\ny\t1\n", Files.readString(folder.resolve("out/part-r-00000")));
+        assertFalse(Files.exists(folder.resolve("committed-0")));
+        assertTrue(Files.exists(folder.resolve("committed-1")));
+    }
+
     /** Sleeps until it is stopped. */
     public static class Sleeps extends Mapper<LongWritable, Text, Text, IntWritable> {
         @Override
@@ -383,7 +474,7 @@ class JvmPlacesTest {
         Job job = Jobs.wordCount(conf, folder.resolve("in.txt"), folder.resolve("out"));
         job.setMapperClass(Sleeps.class);
         job.submit();
-        while (job.getTaskReports(org.apache.hadoop.mapreduce.TaskType.MAP).length == 0) {
+        while (job.getTaskReports(TaskType.MAP).length == 0) {
             Thread.sleep(10);
         }
         long before = System.nanoTime();
