@@ -6,6 +6,7 @@ use crate::nodes;
 use crate::request::Request;
 use crate::run::{self, refuse};
 use clap::Args;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ffi::OsString;
 use std::ops::Range;
 use tegula::{Records, Result, Sort};
@@ -61,9 +62,19 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     (sort.reverse, sort.unique) = (flags.reverse, flags.unique);
     run::command(&flags.run, Request::of("sort"), |run| {
         check(&flags.run)?;
+        if flags.run.state.is_some() {
+            may_open_more_files();
+        }
         let input = run.input(&flags.paths)?;
         run.sort(&sort, input)
     })
+}
+
+/// Raises the limit on open files as far as this user may: each save of a sort is a file that stays open until the
+/// output is written. Where the limit stays, a sort that reaches it fails by the name of the file.
+fn may_open_more_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Refuses flags of other jobs that a sort does not know.

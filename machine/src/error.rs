@@ -7,6 +7,7 @@ mod device;
 
 pub use device::DeviceError;
 
+use rustix::io::Errno;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -275,7 +276,7 @@ impl InputError {
             io::ErrorKind::NotFound => InputError::Missing { path },
             io::ErrorKind::PermissionDenied => InputError::Denied { path },
             // The library's name for it is not stable yet.
-            _ if cause.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            _ if cause.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
                 InputError::Loop { path }
             }
             _ => InputError::Read { path, cause },
@@ -486,6 +487,14 @@ pub enum StorageError {
         /// The system's error.
         cause: io::Error,
     },
+    /// The process has as many files open as it may have.
+    #[error("{}: too many files are open: {cause}; raise their limit (ulimit -n)", .path.display())]
+    Open {
+        /// The file, or its folder.
+        path: PathBuf,
+        /// The system's error.
+        cause: io::Error,
+    },
     /// A file that should be there is not.
     #[error("{}: no such file; it was removed, or this is another folder", .path.display())]
     Missing {
@@ -541,6 +550,9 @@ impl StorageError {
         match cause.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 StorageError::Full { path, cause }
+            }
+            _ if matches!(Errno::from_io_error(&cause), Some(Errno::MFILE | Errno::NFILE)) => {
+                StorageError::Open { path, cause }
             }
             _ => StorageError::Access { action, path, cause },
         }

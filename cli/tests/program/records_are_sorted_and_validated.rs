@@ -3,7 +3,7 @@
 
 use crate::{answer, check_fault, names, tegula, text, write};
 use std::fs;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 fn run(arguments: &[&str]) -> Output {
     tegula().args(arguments).output().unwrap()
@@ -16,6 +16,32 @@ fn run_on(text: &[u8], arguments: &[&str]) -> Output {
     let mut child = command.spawn().unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), text).unwrap();
     child.wait_with_output().unwrap()
+}
+
+/// Each save is a file that stays open.
+#[test]
+fn a_sort_may_save_more_often_than_the_soft_limit_on_open_files_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let text: String = (0..600_000_u64).map(|i| format!("{:07}\n", i * 7_919 % 600_011)).collect();
+    fs::write(path("text"), &text).unwrap();
+    let sort = |limit: &str, state: &str| {
+        let saves = "sort -j1 --tile 4k --save-every 1tiles --keep partials --job a";
+        let line =
+            format!("ulimit {limit} 50 && exec \"$0\" {saves} --state \"$1\" \"$2\" -o \"$3\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &line, env!("CARGO_BIN_EXE_tegula")]);
+        command.args([path(state), path("text"), path("out")]).output().unwrap()
+    };
+    check_fault(&sort("-n", "short"), 1, &["short", "too many files are open", "ulimit -n"]);
+    assert!(!path("out").exists());
+    answer(sort("-Sn", "state"));
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    assert!(fs::read_to_string(path("out")).unwrap().lines().eq(lines));
+    let saves =
+        names(&path("state").join("a")).iter().filter(|name| name.starts_with("snapshot-")).count();
+    assert!(saves > 100, "{saves} saves");
 }
 
 #[test]
