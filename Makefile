@@ -156,15 +156,12 @@ test: ## Run all tests, those in the documentation too
 	exit $$status
 
 test-rust: rust-test-programs need-java need-pocl $(VENV)/s3-server ## Run the tests of the Rust crates
-	POCL_CACHE_DIR=$(abspath $(TARGET))/pocl cargo test $(RUST_TESTS) $(RUST_TEST_PROGRAMS)
-	cargo test $(RUST_TESTS) --doc
+	POCL_CACHE_DIR=$(abspath $(TARGET))/pocl cargo test $(RUST_TESTS)
 
 RUST_TESTS := --workspace --exclude tegula-python --all-features
-# Without examples, whose code the linter checks.
-RUST_TEST_PROGRAMS := --lib --bins --tests
 
 rust-test-programs: need-cargo
-	cargo test $(RUST_TESTS) $(RUST_TEST_PROGRAMS) --no-run
+	cargo test $(RUST_TESTS) --no-run
 
 # Each CPython that the package supports has an environment, in which the wheel is installed anew. Only the files that
 # pip installs are tested. Their tests keep three quarters of a core busy, so one more of them than there are cores runs
