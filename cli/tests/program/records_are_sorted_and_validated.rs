@@ -18,17 +18,18 @@ fn run_on(text: &[u8], arguments: &[&str]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Each save is a file that stays open.
+/// Each save is a file that stays open. A worker that is faster than the disk saves less often than it is told to.
 #[test]
 fn a_sort_may_save_more_often_than_the_soft_limit_on_open_files_says() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let text: String = (0..600_000_u64).map(|i| format!("{:07}\n", i * 7_919 % 600_011)).collect();
+    let text: String =
+        (0..2_000_000_u64).map(|i| format!("{:07}\n", i * 7_919 % 2_000_003)).collect();
     fs::write(path("text"), &text).unwrap();
     let sort = |limit: &str, state: &str| {
         let saves = "sort -j1 --tile 4k --save-every 1tiles --keep partials --job a";
         let line =
-            format!("ulimit {limit} 50 && exec \"$0\" {saves} --state \"$1\" \"$2\" -o \"$3\"");
+            format!("ulimit {limit} 24 && exec \"$0\" {saves} --state \"$1\" \"$2\" -o \"$3\"");
         let mut command = Command::new("sh");
         command.args(["-c", &line, env!("CARGO_BIN_EXE_tegula")]);
         command.args([path(state), path("text"), path("out")]).output().unwrap()
@@ -41,7 +42,7 @@ fn a_sort_may_save_more_often_than_the_soft_limit_on_open_files_says() {
     assert!(fs::read_to_string(path("out")).unwrap().lines().eq(lines));
     let saves =
         names(&path("state").join("a")).iter().filter(|name| name.starts_with("snapshot-")).count();
-    assert!(saves > 100, "{saves} saves");
+    assert!(saves > 24, "{saves} saves");
 }
 
 #[test]
