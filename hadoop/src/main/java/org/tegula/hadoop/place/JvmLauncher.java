@@ -28,6 +28,8 @@ final class JvmLauncher implements PlaceLauncher {
     private static final Logger LOG = LoggerFactory.getLogger(JvmLauncher.class);
     private static final Pattern SETTING = Pattern.compile("jvm:([1-9][0-9]{0,2})");
 
+    private static final String PROCESSORS = "-XX:ActiveProcessorCount=";
+
     /** How often a method is called, or a loop goes round, before it is compiled the second time. */
     private static final List<String> SECOND_COMPILER = List.of(
             "Tier4InvocationThreshold",
@@ -59,7 +61,8 @@ final class JvmLauncher implements PlaceLauncher {
         long heapMb = Math.max(128, (Runtime.getRuntime().maxMemory() >> 20) / count);
         options.add("-Xmx" + heapMb + "m");
         for (String each : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
-            if (each.startsWith("-XX:") || each.startsWith("-D") || each.startsWith("--add-")) {
+            boolean isOfAllPlaces = each.startsWith(PROCESSORS);
+            if (!isOfAllPlaces && (each.startsWith("-XX:") || each.startsWith("-D") || each.startsWith("--add-"))) {
                 options.add(each);
             }
         }
@@ -78,7 +81,7 @@ final class JvmLauncher implements PlaceLauncher {
     private static List<String> shareOfProcessors(int places) {
         List<String> options = new ArrayList<>();
         int processors = Runtime.getRuntime().availableProcessors();
-        options.add("-XX:ActiveProcessorCount=" + (processors + places - 1) / places);
+        options.add(PROCESSORS + (processors + places - 1) / places);
         HotSpotDiagnosticMXBean jvm = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
         for (String each : SECOND_COMPILER) {
             try {

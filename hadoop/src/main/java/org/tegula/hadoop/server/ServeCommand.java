@@ -1,6 +1,7 @@
 package org.tegula.hadoop.server;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapreduce.util.ConfigUtil;
@@ -17,13 +18,14 @@ public final class ServeCommand {
     private static final int SHUTDOWN_PRIORITY = 30;
 
     private static final long SHUTDOWN_SECONDS = 30;
+    private static final int MOST_PORT = 65_535;
 
     private ServeCommand() {}
 
     /**
      * Serves.
      *
-     * @param arguments {@code --host}, {@code --port}, and Hadoop's own options before them
+     * @param arguments {@code --host}, {@code --port}, {@code --places}, and Hadoop's own options before them
      * @throws Exception if the server cannot be started
      */
     public static void main(String[] arguments) throws Exception {
@@ -37,14 +39,20 @@ public final class ServeCommand {
         for (int i = 0; i < own.length; i += 2) {
             if (i + 1 < own.length && own[i].equals("--host")) {
                 host = own[i + 1];
-            } else if (i + 1 < own.length && own[i].equals("--port") && own[i + 1].matches("[0-9]{1,5}")) {
+            } else if (i + 1 < own.length && own[i].equals("--port") && isPort(own[i + 1])) {
                 port = Integer.parseInt(own[i + 1]);
+            } else if (i + 1 < own.length && own[i].equals("--places")) {
+                conf.set(Settings.PLACES, own[i + 1]);
             } else {
                 fail("usage: tegula-hadoop serve [-D name=value]... [--host 127.0.0.1] [--port "
-                        + Settings.SERVER_PORT_DEFAULT + "]");
+                        + Settings.SERVER_PORT_DEFAULT + "] [--places jvm:4]");
             }
         }
         serve(conf, host, port);
+    }
+
+    private static boolean isPort(String text) {
+        return text.matches("[0-9]{1,5}") && Integer.parseInt(text) <= MOST_PORT;
     }
 
     private static void serve(Configuration conf, String host, int port) throws InterruptedException {
@@ -58,8 +66,10 @@ public final class ServeCommand {
                     + server.address().getPort() + "; the secret is in " + server.tokenFile());
             System.out.println("The page is " + server.page() + "; its password is the secret");
             server.join();
-        } catch (IOException e) {
+        } catch (IOException | IllegalArgumentException e) { // also of settings that make no sense
             fail(e.getMessage());
+        } catch (UncheckedIOException e) {
+            fail(e.getMessage() + ": " + e.getCause().getMessage());
         }
     }
 

@@ -90,6 +90,29 @@ class ServerProcessTest {
     }
 
     @Test
+    void whatCannotBeServedIsNamed() throws Exception {
+        assertEquals(2, Processes.end(processes.start(ServeCommand.class, settings, "--port", "65536")));
+        assertEquals(
+                2, Processes.end(processes.start(ServeCommand.class, settings, "--port", "0", "--places", "several")));
+        String said = Files.readString(folder.resolve("errors"));
+        assertTrue(said.contains("tegula-hadoop: usage: tegula-hadoop serve "), said);
+        assertTrue(said.contains("tegula-hadoop: tegula.places is several, which no launcher "), said);
+        assertFalse(said.contains("\tat "), said);
+    }
+
+    @Test
+    void aJobOfAServerWithPlacesRunsAtThem() throws Exception {
+        Process other = processes.start(ServeCommand.class, settings, "--port", "0", "--places", "jvm:2");
+        settings.put(Settings.SERVER_ADDRESS, Processes.line(other).replaceAll("Listening on ([^;]*);.*", "$1"));
+        Process count = client("count", path("in.txt"), path("counts"));
+        assertEquals(0, Processes.end(count));
+        assertEquals(2, PlaceServer.placesOf(other.toHandle()).size());
+        assertTrue(Files.exists(folder.resolve("counts/_SUCCESS")));
+        other.destroy();
+        Processes.end(other);
+    }
+
+    @Test
     void aJobFindsInMemoryWhatAnotherClientsJobHasWritten() throws Exception {
         Process first = client("count", path("in.txt"), path("counts"));
         Process second = client("count", path("in.txt"), path("again"));
