@@ -220,7 +220,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--pairs", type=int, default=20_000)
     parser.add_argument("--blocks", type=int, default=60)
-    parser.add_argument("--iterations", type=int, default=24)
+    parser.add_argument("--iterations", type=int, default=16)
     parser.add_argument("--text", type=Path)
     parser.add_argument("--heap", default="4g")
     parser.add_argument(
