@@ -23,7 +23,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from groups import limited
+from control_groups import limited
 from jvm import HADOOP, Run, as_raw, class_path, measure, run, write_results
 from sequences import MATRIX, OPTIONS, PAIRS, contents, times
 

@@ -13,6 +13,7 @@ import statistics
 import sys
 import tempfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 from jvm import (
     HADOOP,
@@ -46,12 +47,14 @@ def one(
         *OPTIONS,
         *places,
     )
-    command = ["java", f"-Xmx{heap}"]
-    command += ["-cp", f"{class_path('tegula')}:{dependencies(SCRIPTS)}", MAIN]
-    command += [f"-D{each}" for each in settings]
+    configure(work / "conf", settings)
+    path = (str(work / "conf"), class_path("tegula"), dependencies(SCRIPTS))
+    command = ["java", f"-Xmx{heap}", "-cp", ":".join(path), MAIN]
     command += ["-f", str(SCRIPTS / f"{script}.dml"), "-exec", "hadoop", "-nvargs"]
     command += [f"n={size}", f"iterations={iterations}", f"out={work / 'out'}"]
     done = measure(command)
+    if ("JobTracker metrics" in done.printed) != (framework == "local"):
+        sys.exit(f"{script}: the jobs of {system} ran elsewhere")
     written = work / "out"
     files = sorted(written.glob("[!_.]*")) if written.is_dir() else [written]
     numbers = {}
@@ -60,6 +63,17 @@ def one(
             row, column, number = line.split()
             numbers[f"{row} {column}"] = float(number)
     return done, numbers
+
+
+def configure(folder: Path, settings: tuple[str, ...]) -> None:
+    """Writes Hadoop's file of settings: SystemML's jobs do not see those of the command line."""
+    folder.mkdir()
+    root = ElementTree.Element("configuration")
+    for name, value in (each.split("=", 1) for each in settings):
+        each = ElementTree.SubElement(root, "property")
+        ElementTree.SubElement(each, "name").text = name
+        ElementTree.SubElement(each, "value").text = value
+    ElementTree.ElementTree(root).write(folder / "mapred-site.xml")
 
 
 def is_alike(one: dict[str, float], other: dict[str, float]) -> bool:

@@ -34,6 +34,12 @@ public final class Settings {
     /** How often a job is run again, from its input files, after a place was lost. 0 if it is not set: it fails. */
     public static final String PLACES_RERUNS = "tegula.places.reruns";
 
+    /**
+     * Whether a job loads anew those classes of its jars that are also on the JVM's class path, so that no static state is left
+     * by an earlier job. If it is not set: at places and in a server, not in a program's own JVM.
+     */
+    public static final String CLASSES_APART = "tegula.classes.apart";
+
     /** How many mebibytes of the heap map output may take; read at the JVM's first job. Half of the heap if not set. */
     public static final String MEMORY_MB = "tegula.memory.mb";
 

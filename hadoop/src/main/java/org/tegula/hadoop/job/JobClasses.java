@@ -1,9 +1,11 @@
 package org.tegula.hadoop.job;
 
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.MalformedURLException;
+import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.URL;
 import java.net.URLClassLoader;
@@ -14,34 +16,45 @@ import java.security.DigestInputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.security.cert.Certificate;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.MRJobConfig;
 import org.apache.hadoop.util.ApplicationClassLoader;
+import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.cache.ClassOrigin;
 
 /**
  * The classes of one job: its jar and the files that it puts on its class path, after the loaded classes. With {@code
- * mapreduce.job.classloader} they go before those, as in a container of Hadoop, so that static state is the job's own. A call
- * to end the JVM ends their attempt.
+ * mapreduce.job.classloader} they go before those, as in a container of Hadoop, so that static state is the job's own. With
+ * {@link Settings#CLASSES_APART}, this holds for the classes of the job's jar that the JVM would load from a jar with the same
+ * bytes: it is then the same code. A call to end the JVM ends their attempt.
  */
 final class JobClasses {
     private JobClasses() {}
 
     /** Returns a loader over the present one; the caller closes it with the job. */
-    static URLClassLoader load(JobConf conf, List<URL> classPath, ClassLoader parent) throws IOException {
+    static URLClassLoader load(JobConf conf, JobJar jar, List<URL> more, ClassLoader parent) throws IOException {
+        List<URL> classPath = jar.with(more);
         URL[] all = classPath.toArray(URL[]::new);
-        String[] system = conf.getStrings(MRJobConfig.MAPREDUCE_JOB_CLASSLOADER_SYSTEM_CLASSES);
-        URLClassLoader loader = conf.getBoolean(MRJobConfig.MAPREDUCE_JOB_CLASSLOADER, false)
-                ? new OwnFirst(all, parent, system == null ? null : List.of(system))
-                : new OwnLast(all, parent);
+        String[] named = conf.getStrings(MRJobConfig.MAPREDUCE_JOB_CLASSLOADER_SYSTEM_CLASSES);
+        List<String> system = named == null ? null : List.of(named);
+        URLClassLoader loader;
+        if (conf.getBoolean(MRJobConfig.MAPREDUCE_JOB_CLASSLOADER, false)) {
+            loader = new OwnFirst(all, parent, system);
+        } else if (conf.getBoolean(Settings.CLASSES_APART, false)) {
+            loader = new TwinFirst(jar.file(), all, parent);
+        } else {
+            loader = new OwnLast(all, parent);
+        }
         ClassOrigin.ofJob(loader, () -> fingerprint(classPath));
         return loader;
     }
 
-    private static final class OwnLast extends URLClassLoader {
+    private static class OwnLast extends URLClassLoader {
         OwnLast(URL[] classPath, ClassLoader parent) {
             super(classPath, parent);
         }
@@ -52,6 +65,55 @@ final class JobClasses {
             return changed == null
                     ? super.findClass(name)
                     : defineClass(name, changed, 0, changed.length, source(findResource(file(name)), name));
+        }
+    }
+
+    /** Classes of the job's jar go before those that the parent would load from a jar with the same bytes. */
+    private static final class TwinFirst extends OwnLast {
+        private static final List<String> COMMON = Stream.concat(
+                        Stream.of(ApplicationClassLoader.SYSTEM_CLASSES_DEFAULT.split(",")),
+                        Stream.of("org.tegula.hadoop."))
+                .toList();
+
+        private final File jar;
+        private final Map<String, Boolean> twins = new HashMap<>();
+
+        TwinFirst(File jar, URL[] classPath, ClassLoader parent) {
+            super(classPath, parent);
+            this.jar = jar;
+        }
+
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            synchronized (getClassLoadingLock(name)) {
+                if (findLoadedClass(name) == null
+                        && !ApplicationClassLoader.isSystemClass(name, COMMON)
+                        && isTwin(name)) {
+                    findClass(name);
+                }
+                return super.loadClass(name, resolve);
+            }
+        }
+
+        private boolean isTwin(String name) {
+            if (jar == null || !isIn(jar, findResource(file(name)), name)) {
+                return false;
+            }
+            URL usual = getParent().getResource(file(name));
+            return usual != null && twins.computeIfAbsent(root(usual, name), this::isTwinOf);
+        }
+
+        private boolean isTwinOf(String root) {
+            try {
+                File other = new File(new URI(root));
+                return other.isFile() && Files.mismatch(jar.toPath(), other.toPath()) < 0;
+            } catch (IOException | URISyntaxException | IllegalArgumentException e) {
+                return false; // no file of this machine
+            }
+        }
+
+        private static boolean isIn(File jar, URL resource, String name) {
+            return resource != null && root(resource, name).equals(jar.toURI().toString());
         }
     }
 
@@ -89,15 +151,18 @@ final class JobClasses {
 
     /** The jar or folder that a class is in, which programs ask for. */
     private static CodeSource source(URL resource, String type) {
-        String place = resource.toString();
-        String root = place.substring(0, place.length() - file(type).length());
-        boolean isInJar = root.startsWith("jar:");
         try {
-            URL url = new URL(isInJar ? root.substring("jar:".length(), root.length() - "!/".length()) : root);
-            return new CodeSource(url, (Certificate[]) null);
+            return new CodeSource(new URL(root(resource, type)), (Certificate[]) null);
         } catch (MalformedURLException e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    /** The address of that jar or folder. */
+    private static String root(URL resource, String type) {
+        String place = resource.toString();
+        String root = place.substring(0, place.length() - file(type).length());
+        return root.startsWith("jar:") ? root.substring("jar:".length(), root.length() - "!/".length()) : root;
     }
 
     /** A digest of all that can be loaded. */

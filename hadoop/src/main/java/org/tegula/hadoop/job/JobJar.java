@@ -24,19 +24,22 @@ import org.apache.hadoop.util.RunJar;
 final class JobJar implements Closeable {
     private static final Pattern INSIDE = Pattern.compile("(?:classes/|lib/).*");
 
+    private final File file;
     private final List<URL> urls = new ArrayList<>();
     private File folder;
 
-    private JobJar() {}
+    private JobJar(File file) {
+        this.file = file;
+    }
 
     /** Unpacks the entries that the job needs as files, which most jars do not have. */
     static JobJar open(JobConf conf, String job) throws IOException {
-        JobJar opened = new JobJar();
         String name = conf.getJar();
         File jar = name == null ? null : new File(new Path(name).toUri().getPath());
         if (jar == null || !jar.isFile()) {
-            return opened;
+            return new JobJar(null);
         }
+        JobJar opened = new JobJar(jar.getAbsoluteFile());
         opened.add(jar);
         try {
             opened.unpack(jar, conf, job);
@@ -70,6 +73,11 @@ final class JobJar implements Closeable {
                 add(library);
             }
         }
+    }
+
+    /** Returns the jar itself; null if the job has none. */
+    File file() {
+        return file;
     }
 
     /** Returns the class path of the jar, and more after it. */

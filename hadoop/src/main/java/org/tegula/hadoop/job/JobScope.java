@@ -38,7 +38,7 @@ public final class JobScope implements Closeable {
         JobJar jar = null;
         try {
             jar = JobJar.open(conf, job);
-            return new JobScope(cache, jar, JobClasses.load(conf, jar.with(cache.classPath()), parent));
+            return new JobScope(cache, jar, JobClasses.load(conf, jar, cache.classPath(), parent));
         } catch (IOException | RuntimeException e) {
             if (jar != null) {
                 jar.close();

@@ -20,6 +20,7 @@ import org.apache.hadoop.mapred.TaskAttemptID;
 import org.apache.hadoop.mapreduce.MRConfig;
 import org.apache.hadoop.mapreduce.split.JobSplit;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.job.JobFolder;
 import org.tegula.hadoop.job.JobScope;
@@ -66,6 +67,7 @@ final class HostedJob {
                 .map(each -> each + "/" + hosting.folder())
                 .toArray(String[]::new);
         conf.setStrings(MRConfig.LOCAL_DIR, folders);
+        conf.setBooleanIfUnset(Settings.CLASSES_APART, true);
         conf.setClassLoader(HostedJob.class.getClassLoader());
         user = UserGroupInformation.createRemoteUser(spec.user());
         user.addCredentials(conf.getCredentials());

@@ -106,6 +106,7 @@ final class ServedEngine extends EngineClient implements ServerProtocol {
         submitted.copyConf(jobFile(id), job);
         job.set(MRConfig.LOCAL_DIR, conf.get(MRConfig.LOCAL_DIR));
         job.unset(Settings.SERVER_ADDRESS);
+        job.setBooleanIfUnset(Settings.CLASSES_APART, true);
         if (conf.get(Settings.HISTORY_DIR) != null) {
             job.setIfUnset(Settings.HISTORY_DIR, conf.get(Settings.HISTORY_DIR));
         }

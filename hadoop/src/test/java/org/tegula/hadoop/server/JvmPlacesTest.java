@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
@@ -43,7 +44,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 import org.tegula.hadoop.Engines;
+import org.tegula.hadoop.JarOf;
 import org.tegula.hadoop.Jobs;
+import org.tegula.hadoop.Jvms;
 import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.Trees;
 import org.tegula.hadoop.api.CacheCounter;
@@ -394,6 +397,53 @@ class JvmPlacesTest {
         job.setMapperClass(TellsOptions.class);
         assertTrue(job.waitForCompletion(false));
         assertEquals("a,b\t1\nc\t1\n", Files.readString(folder.resolve("out/part-r-00000")));
+    }
+
+    /** A program on the class path that keeps a count in a static field, as some do for all tasks of a container. */
+    private static final String COUNTS =
+            """
+            import java.nio.file.Path;
+            import org.apache.hadoop.conf.Configuration;
+            import org.apache.hadoop.io.*;
+            import org.apache.hadoop.mapreduce.*;
+            import org.tegula.hadoop.*;
+            public class Counts extends Mapper<LongWritable, Text, Text, IntWritable> {
+                private static int calls;
+                @Override
+                protected void map(LongWritable key, Text value, Context context)
+                        throws java.io.IOException, InterruptedException {
+                    context.write(value, new IntWritable(++calls));
+                }
+                public static void main(String[] folder) throws Exception {
+                    Configuration conf = Engines.TEGULA.conf(Path.of(folder[0], "tmp"));
+                    conf.set(Settings.PLACES, "jvm:1");
+                    for (String out : new String[] {"one", "two"}) {
+                        Job job = Jobs.wordCount(conf, Path.of(folder[0], "in.txt"), Path.of(folder[0], out));
+                        job.setJarByClass(Counts.class);
+                        job.setMapperClass(Counts.class);
+                        if (!job.waitForCompletion(false)) {
+                            throw new IllegalStateException(job.getStatus().getFailureInfo());
+                        }
+                    }
+                    System.exit(0);
+                }
+            }
+            """;
+
+    @Test
+    void anEarlierJobLeavesNoStaticStateAtAPlace() throws Exception {
+        Path jar = JarOf.source(Files.createDirectories(folder.resolve("jar")), "Counts", COUNTS);
+        Files.writeString(folder.resolve("in.txt"), "x\ny\n");
+        List<String> command = Jvms.command(JvmPlacesTest.class);
+        command.set(command.size() - 2, System.getProperty("java.class.path") + ":" + jar);
+        command.set(command.size() - 1, "Counts");
+        command.add(folder.toString());
+        Process program = new ProcessBuilder(command).inheritIO().start();
+        assertTrue(program.waitFor(60, TimeUnit.SECONDS));
+        assertEquals(0, program.exitValue());
+        for (String out : List.of("one", "two")) {
+            assertEquals("x\t1\ny\t2\n", Files.readString(folder.resolve(out).resolve("part-r-00000")), out);
+        }
     }
 
     @Test

@@ -1,0 +1,108 @@
+package org.tegula.hadoop.job;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.apache.hadoop.mapred.JobConf;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.tegula.hadoop.JarOf;
+import org.tegula.hadoop.Settings;
+
+/** Which class of several with one name a job finds, and whether an earlier job has left state in it. */
+class JobClassesTest {
+    private static final String NAME = "Counts";
+
+    @TempDir
+    Path folder;
+
+    private final JobConf conf = new JobConf(false);
+    private Path jar;
+
+    @BeforeEach
+    void compile() throws Exception {
+        jar = counting("job", 1);
+        conf.setJar(jar.toString());
+    }
+
+    /** A class whose calls add a number to its static state, in a jar of its own. */
+    private Path counting(String name, int step) throws Exception {
+        return JarOf.source(
+                Files.createDirectories(folder.resolve(name)),
+                NAME,
+                """
+                public class Counts implements java.util.function.IntSupplier {
+                    private static int count;
+                    @Override
+                    public int getAsInt() {
+                        return count += %d;
+                    }
+                }
+                """
+                        .formatted(step));
+    }
+
+    /** What jobs that follow each other find, in a JVM with a class path. */
+    private List<Integer> foundByTwoJobs(Path... classPath) throws Exception {
+        URL[] urls = new URL[classPath.length];
+        for (int at = 0; at < urls.length; at++) {
+            urls[at] = classPath[at].toUri().toURL();
+        }
+        try (URLClassLoader jvm = new URLClassLoader(urls, getClass().getClassLoader())) {
+            return List.of(found(jvm), found(jvm));
+        }
+    }
+
+    private int found(ClassLoader jvm) throws Exception {
+        try (URLClassLoader job = JobClasses.load(conf, JobJar.open(conf, "job_1_0001"), List.of(), jvm)) {
+            Object one = job.loadClass(NAME).getConstructor().newInstance();
+            Object other = job.loadClass(NAME).getConstructor().newInstance();
+            ((java.util.function.IntSupplier) one).getAsInt();
+            return ((java.util.function.IntSupplier) other).getAsInt();
+        }
+    }
+
+    private Path copy() throws Exception {
+        return Files.copy(jar, folder.resolve("copy.jar"));
+    }
+
+    @Test
+    void aJarThatTheJvmHasNotIsLoadedForEachJob() throws Exception {
+        assertEquals(List.of(2, 2), foundByTwoJobs());
+    }
+
+    @Test
+    void stateOfTheJvmsOwnClassesIsSharedIfNotAskedOtherwise() throws Exception {
+        assertEquals(List.of(2, 4), foundByTwoJobs(copy()));
+    }
+
+    @Test
+    void aJarThatTheJvmHasTooIsLoadedForEachJobIfApart() throws Exception {
+        conf.setBoolean(Settings.CLASSES_APART, true);
+        assertEquals(List.of(2, 2), foundByTwoJobs(folder, copy()));
+    }
+
+    @Test
+    void otherCodeOfTheJvmStillGoesFirst() throws Exception {
+        conf.setBoolean(Settings.CLASSES_APART, true);
+        assertEquals(List.of(10, 20), foundByTwoJobs(counting("other", 5), copy()));
+    }
+
+    @Test
+    void foldersOfTheJvmStillGoFirst() throws Exception {
+        conf.setBoolean(Settings.CLASSES_APART, true);
+        assertEquals(List.of(2, 4), foundByTwoJobs(jar.resolveSibling("classes"), copy()));
+    }
+
+    @Test
+    void aJobWithoutAJarFindsTheJvmsClasses() throws Exception {
+        conf.setBoolean(Settings.CLASSES_APART, true);
+        conf.unset("mapreduce.job.jar");
+        assertEquals(List.of(2, 4), foundByTwoJobs(copy()));
+    }
+}
