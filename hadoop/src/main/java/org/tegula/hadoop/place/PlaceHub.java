@@ -11,7 +11,9 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import org.apache.hadoop.conf.Configuration;
@@ -41,6 +43,9 @@ final class PlaceHub implements Closeable {
     private final String folder = "tegula-place-" + UUID.randomUUID();
     private final ServerSocket socket = new ServerSocket();
     private final List<RemotePlace> places = new ArrayList<>();
+    /** Numbers of places whose processes are about to be started. */
+    private final Set<Integer> starting = ConcurrentHashMap.newKeySet();
+
     private final DataClient data = new DataClient(secret);
     private final DriverFiles files;
     private final int silenceMillis;
@@ -115,12 +120,12 @@ final class PlaceHub implements Closeable {
 
     /** Whether the process that was started last for a place may still connect. */
     boolean mayConnect(RemotePlace place) {
-        return launcher.mayConnect(place.number());
+        return starting.contains(place.number()) || launcher.mayConnect(place.number());
     }
 
-    /** Starts the process of a place, without waiting for it. */
+    /** Starts the process of a place, without waiting for it, unless another thread is about to. */
     void start(RemotePlace place) {
-        if (closed) {
+        if (closed || !starting.add(place.number())) {
             return;
         }
         threads.execute(() -> {
@@ -133,6 +138,8 @@ final class PlaceHub implements Closeable {
             } catch (IOException | RuntimeException e) {
                 LOG.error("Place {} cannot be started", place.number(), e);
                 place.refuse("it cannot be started: " + e);
+            } finally {
+                starting.remove(place.number());
             }
         });
     }
