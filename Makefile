@@ -92,7 +92,7 @@ unexport PYTHONDONTWRITEBYTECODE
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu \
-	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-serve bench-python bench-streaming bench-places \
+	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-serve bench-python bench-streaming bench-places bench-systemml \
 	papers papers-page corpus clean test-emulators s3-server \
 	need-cargo need-chromium need-emulators need-java need-lints need-miri need-node need-pocl need-python
 
@@ -467,6 +467,10 @@ bench-places: need-java need-python $(CORPUS)/zipf.txt ## Time Hadoop's jobs ove
 	cd hadoop/spark && mvn -B -ntp -q process-test-classes
 	python3 hadoop/bench/places.py --tiny 40
 	python3 hadoop/bench/places.py --text $(CORPUS)/zipf.txt --runs $(RUNS)
+
+bench-systemml: need-java need-python ## Time SystemML's programs over 1, 2 and 4 places beside one JVM and the local runner; RUNS=5
+	cd hadoop && mvn -B -ntp -q package -DskipTests
+	python3 hadoop/bench/systemml.py --runs $(RUNS)
 
 bench-hadoop-memory: need-java need-python ## Sort 4 GB with a heap of 1 GB (12 GB of disk); SCRATCH=folder
 	cd hadoop && mvn -q package -DskipTests

@@ -73,6 +73,7 @@ RESULTS = {
     "nodes": Result("bench/results/nodes.json", "bench-nodes", ("letters.txt",)),
     "sequences": Result("hadoop/bench/results/sequences.json", "bench-hadoop"),
     "hadoop word count": Result("hadoop/bench/results/word_count.json", "bench-hadoop"),
+    "systemml": Result("hadoop/bench/results/systemml.json", "bench-systemml"),
     "groups simulated": Result("docs/groups.md", "bench-groups", is_exact=True),
     "server simulated": Result("docs/serve.md", is_exact=True),
     "nodes simulated": Result("docs/nodes.md", is_exact=True),

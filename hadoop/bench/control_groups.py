@@ -49,9 +49,19 @@ def move(groups: list[Path], moved: set[int]) -> None:
                 moved.add(process)
 
 
+def waited(group: Path) -> float:
+    """The seconds that the group's threads had to wait for its next share, added over the processors."""
+    counts = dict(
+        line.split() for line in (group / "cpu.stat").read_text().splitlines()
+    )
+    if "throttled_usec" in counts:
+        return int(counts["throttled_usec"]) / 1e6
+    return int(counts["throttled_time"]) / 1e9
+
+
 @contextlib.contextmanager
-def limited(count: int) -> Iterator[None]:
-    """As long as it lasts, each of so many places has its share of the processors."""
+def limited(count: int) -> Iterator[dict[str, list[float]]]:
+    """As long as it lasts, each of `count` places has its share of the processors. Then `throttled_s` has how long each waited."""
     share = (os.cpu_count() or 1) / count
     groups = [make(f"tegula-{os.getpid()}-{each}", share) for each in range(count)]
     ended = threading.Event()
@@ -63,10 +73,12 @@ def limited(count: int) -> Iterator[None]:
 
     watcher = threading.Thread(target=watch)
     watcher.start()
+    found: dict[str, list[float]] = {}
     try:
-        yield
+        yield found
     finally:
         ended.set()
         watcher.join()
+        found["throttled_s"] = [waited(group) for group in groups]
         for group in groups:
             group.rmdir()

@@ -113,18 +113,21 @@ def fresh(folder: Path) -> Path:
 
 def one(
     system: str, program: str, folder: Path, arguments: tuple[str, ...], heap: str
-) -> tuple[Run, dict[str, bytes]]:
-    """Runs a program in a folder of its own; gives back what its last job has written."""
-    with shares(system):
-        return one_unlimited(
+) -> tuple[Run, dict[str, bytes], dict[str, list[float]]]:
+    """Runs a program in a folder of its own; gives back what its last job has written, and how its limits were felt."""
+    with shares(system) as felt:
+        done, parts = one_unlimited(
             system.removesuffix(LIMITED), program, folder, arguments, heap
         )
+    return done, parts, felt
 
 
-def shares(system: str) -> contextlib.AbstractContextManager[None]:
+def shares(
+    system: str,
+) -> contextlib.AbstractContextManager[dict[str, list[float]]]:
     """The processors of a system: all, or for each place its share."""
     if not system.endswith(LIMITED):
-        return contextlib.nullcontext()
+        return contextlib.nullcontext({})
     return limited(int(system.split()[0]))
 
 
@@ -168,7 +171,7 @@ def show(setting: str) -> None:
     """A page rank over places: for each job, its time and what its pairs did."""
     SYSTEMS["shown"] = ("tegula", (f"tegula.places={setting}",))
     with tempfile.TemporaryDirectory() as name:
-        done, _ = one("shown", PAGES, Path(name), ("100000", "8"), "2g")
+        done, _, _ = one("shown", PAGES, Path(name), ("100000", "8"), "2g")
     print(f"Page rank of 100,000 pages over {setting}")
     print(
         "| iteration | seconds | pairs stayed | pairs moved | bytes moved |\n|---|---|---|---|---|"
@@ -189,7 +192,7 @@ def tiny(jobs: int) -> None:
         for system in SYSTEMS:
             if system == "local":
                 continue
-            done, _ = one(system, TINY, Path(name), (str(jobs),), "2g")
+            done, _, _ = one(system, TINY, Path(name), (str(jobs),), "2g")
             late = [float(str(step["wall_s"])) for step in done.steps()][jobs // 2 :]
             print(f"| {system} | {1000 * statistics.median(late):.0f} |", flush=True)
 
@@ -256,11 +259,11 @@ def main() -> None:
             for _ in range(options.runs):
                 exact, common = [], []
                 for system in systems:
-                    done, parts = one(
+                    done, parts, felt = one(
                         system, program, Path(name), arguments, options.heap
                     )
                     runs[system].append(done)
-                    raw.append(as_raw(done, what=case, system=system))
+                    raw.append(as_raw(done, what=case, system=system, **felt))
                     common.append(digest(program, Path(name)))
                     if system not in SPARK:
                         exact.append(
