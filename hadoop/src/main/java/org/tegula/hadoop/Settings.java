@@ -36,7 +36,8 @@ public final class Settings {
 
     /**
      * Whether a job loads anew those classes of its jars that are also on the JVM's class path, so that no static state is left
-     * by an earlier job. If it is not set: at places and in a server, not in a program's own JVM.
+     * by an earlier job; not if its settings name classes that the JVM alone has. If it is not set: at places and in a server,
+     * not in a program's own JVM.
      */
     public static final String CLASSES_APART = "tegula.classes.apart";
 

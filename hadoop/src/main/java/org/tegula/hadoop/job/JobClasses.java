@@ -20,6 +20,7 @@ import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.MRJobConfig;
@@ -31,9 +32,16 @@ import org.tegula.hadoop.cache.ClassOrigin;
  * The classes of one job: its jar and the files that it puts on its class path, after the loaded classes. With {@code
  * mapreduce.job.classloader} they go before those, as in a container of Hadoop, so that static state is the job's own. With
  * {@link Settings#CLASSES_APART}, this holds for the classes of the job's jar that the JVM would load from a jar with the same
- * bytes: it is then the same code. A call to end the JVM ends their attempt.
+ * bytes: it is then the same code. A job that names classes which the JVM has and its own files have not shares all with the
+ * JVM, because those may extend classes of its jar. A call to end the JVM ends their attempt.
  */
 final class JobClasses {
+    private static final Pattern CLASS_NAME = Pattern.compile("(?:[a-z_]\\w*\\.)*[A-Z][\\w$]*");
+    private static final List<String> COMMON = Stream.concat(
+                    Stream.of(ApplicationClassLoader.SYSTEM_CLASSES_DEFAULT.split(",")),
+                    Stream.of("org.tegula.hadoop."))
+            .toList();
+
     private JobClasses() {}
 
     /** Returns a loader over the present one; the caller closes it with the job. */
@@ -45,13 +53,39 @@ final class JobClasses {
         URLClassLoader loader;
         if (conf.getBoolean(MRJobConfig.MAPREDUCE_JOB_CLASSLOADER, false)) {
             loader = new OwnFirst(all, parent, system);
-        } else if (conf.getBoolean(Settings.CLASSES_APART, false)) {
+        } else if (conf.getBoolean(Settings.CLASSES_APART, false) && isComplete(conf, all, parent)) {
             loader = new TwinFirst(jar.file(), all, parent);
         } else {
             loader = new OwnLast(all, parent);
         }
         ClassOrigin.ofJob(loader, () -> fingerprint(classPath));
         return loader;
+    }
+
+    /** Whether no setting of the job's own names a class that the JVM alone has, Hadoop's and Java's aside. */
+    private static boolean isComplete(JobConf conf, URL[] classPath, ClassLoader parent) throws IOException {
+        try (URLClassLoader own = new URLClassLoader(classPath, null)) {
+            for (Map.Entry<String, String> each : conf) {
+                String name = each.getValue();
+                if (CLASS_NAME.matcher(name).matches()
+                        && !isCommon(name)
+                        && own.findResource(file(name)) == null
+                        && parent.getResource(file(name)) != null
+                        && !isDefault(conf, each.getKey())) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    private static boolean isCommon(String type) {
+        return ApplicationClassLoader.isSystemClass(type, COMMON);
+    }
+
+    private static boolean isDefault(JobConf conf, String key) {
+        String[] sources = conf.getPropertySources(key);
+        return sources != null && sources[0].endsWith("-default.xml");
     }
 
     private static class OwnLast extends URLClassLoader {

@@ -100,6 +100,18 @@ class JobClassesTest {
     }
 
     @Test
+    void aJobThatNamesAClassOfTheJvmAloneSharesAllWithIt() throws Exception {
+        Path other =
+                JarOf.source(Files.createDirectories(folder.resolve("other")), "Extends", "public class Extends {}");
+        conf.setBoolean(Settings.CLASSES_APART, true);
+        assertEquals(List.of(2, 2), foundByTwoJobs(copy(), other));
+        conf.set("some.class", "Extends");
+        assertEquals(List.of(2, 4), foundByTwoJobs(folder.resolve("copy.jar"), other));
+        conf.set("some.class", "NotThere");
+        assertEquals(List.of(2, 2), foundByTwoJobs(folder.resolve("copy.jar"), other));
+    }
+
+    @Test
     void aJobWithoutAJarFindsTheJvmsClasses() throws Exception {
         conf.setBoolean(Settings.CLASSES_APART, true);
         conf.unset("mapreduce.job.jar");
