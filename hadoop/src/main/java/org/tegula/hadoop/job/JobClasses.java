@@ -53,7 +53,9 @@ final class JobClasses {
         URLClassLoader loader;
         if (conf.getBoolean(MRJobConfig.MAPREDUCE_JOB_CLASSLOADER, false)) {
             loader = new OwnFirst(all, parent, system);
-        } else if (conf.getBoolean(Settings.CLASSES_APART, false) && isComplete(conf, all, parent)) {
+        } else if (jar.file() != null
+                && conf.getBoolean(Settings.CLASSES_APART, false)
+                && isComplete(conf, all, parent)) {
             loader = new TwinFirst(jar.file(), all, parent);
         } else {
             loader = new OwnLast(all, parent);
@@ -130,7 +132,7 @@ final class JobClasses {
         }
 
         private boolean isTwin(String name) {
-            if (jar == null || !isIn(jar, findResource(file(name)), name)) {
+            if (!isIn(jar, findResource(file(name)), name)) {
                 return false;
             }
             URL usual = getParent().getResource(file(name));
