@@ -106,11 +106,6 @@ final class JobClasses {
 
     /** Classes of the job's jar go before those that the parent would load from a jar with the same bytes. */
     private static final class TwinFirst extends OwnLast {
-        private static final List<String> COMMON = Stream.concat(
-                        Stream.of(ApplicationClassLoader.SYSTEM_CLASSES_DEFAULT.split(",")),
-                        Stream.of("org.tegula.hadoop."))
-                .toList();
-
         private final File jar;
         private final Map<String, Boolean> twins = new HashMap<>();
 
@@ -122,9 +117,7 @@ final class JobClasses {
         @Override
         protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
             synchronized (getClassLoadingLock(name)) {
-                if (findLoadedClass(name) == null
-                        && !ApplicationClassLoader.isSystemClass(name, COMMON)
-                        && isTwin(name)) {
+                if (findLoadedClass(name) == null && !isCommon(name) && isTwin(name)) {
                     findClass(name);
                 }
                 return super.loadClass(name, resolve);
