@@ -29,6 +29,7 @@ PYTHON_VENV := bench/.venv-python
 PYTHONS ?= $(shell for minor in 11 12 13 14 15; do for python in "$$HOME"/.pyenv/versions/3.$$minor.*/bin/python \
 	/usr/bin/python3.$$minor /usr/local/bin/python3.$$minor; do test -x $$python && echo $$python && break; done; done)
 PYTHON_VENVS := $(abspath $(TARGET))/python-venvs
+FIRST_PYTHON = $(subst /,@,$(firstword $(PYTHONS)))
 PYTHON_ENVIRONMENTS = $(foreach python,$(PYTHONS),$(PYTHON_VENVS)/$(subst /,@,$(python))/requirements)
 EMULATORS = $(abspath $(TARGET))/emulators
 # The live page of `tegula serve`: what checks it, and what its tests run in.
@@ -83,7 +84,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
-.PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
+.PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python test-wheel-once python-environments \
 	test-cuda-kernels test-metrics test-ray test-mrjob test-streaming test-streaming-classes \
 	test-hadoop test-hadoop-compat test-hadoop-more test-hadoop-homes test-places test-page dist-hadoop \
 	lint lint-rust lint-python lint-page lint-hadoop screenshots-page miri loom \
@@ -91,7 +92,7 @@ unexport PYTHONDONTWRITEBYTECODE
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
-	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu \
+	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu bench-units bench-nodes-sizes \
 	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-serve bench-python bench-streaming bench-places bench-systemml \
 	papers papers-page corpus clean test-emulators s3-server \
 	need-cargo need-chromium need-emulators need-java need-lints need-miri need-node need-pocl need-python
@@ -136,7 +137,7 @@ test-wheel: need-cargo $(VENV)/maturin-$(MATURIN) ## Build a wheel for tests on 
 		--features $(TEST_WHEEL_FEATURES) --out $(TEST_WHEELS)
 
 check-wheel: wheel ## Test the wheel to publish on the first CPython (slow); TESTS=arguments
-	@$(MAKE) --no-print-directory TEST_WHEELS=$(WHEELS) test-wheel-on-$(subst /,@,$(firstword $(PYTHONS)))
+	@$(MAKE) --no-print-directory TEST_WHEELS=$(WHEELS) $(if $(TESTS),,test-wheel-once) test-wheel-on-$(FIRST_PYTHON)
 
 # Maven and pip leave cores idle, so they run beside the Rust compiler. The Rust tests wait for them, because some
 # tests measure time. Their output follows that of the Rust tests. The page is tested beside the Python package, whose
@@ -155,8 +156,9 @@ test: ## Run all tests, those in the documentation too
 	cat "$$output"; \
 	exit $$status
 
+# Many of them wait, for a server or a limit of time, so twice as many run as there are cores.
 test-rust: rust-test-programs need-java need-pocl $(VENV)/s3-server ## Run the tests of the Rust crates
-	POCL_CACHE_DIR=$(abspath $(TARGET))/pocl cargo test $(RUST_TESTS)
+	POCL_CACHE_DIR=$(abspath $(TARGET))/pocl RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) * 2))} cargo test $(RUST_TESTS)
 
 RUST_TESTS := --workspace --exclude tegula-python --all-features
 
@@ -165,23 +167,31 @@ rust-test-programs: need-cargo
 
 # Each CPython that the package supports has an environment, in which the wheel is installed anew. Only the files that
 # pip installs are tested. Their tests keep three quarters of a core busy, so one more of them than there are cores runs
-# side by side; make prints the output of each when it ends.
+# side by side; make prints the output of each when it ends. Tests marked `once` do not depend on the CPython: they run
+# beside the others on the first one.
 test-python: test-wheel need-python ## Test the wheel on every CPython from 3.11 that is on the machine; PYTHONS=paths TESTS=arguments
 	@test -n "$(strip $(PYTHONS))" || { echo "make: no CPython from $(PYTHON_LEAST) on was found: name some, PYTHONS=paths" >&2; exit 1; }
 	@$(MAKE) --no-print-directory --keep-going --jobs=$$(($$(nproc) + 1)) --output-sync=target PYTHONS="$(PYTHONS)" \
-		$(foreach python,$(PYTHONS),test-wheel-on-$(subst /,@,$(python)))
+		$(if $(TESTS),,test-wheel-once) $(foreach python,$(PYTHONS),test-wheel-on-$(subst /,@,$(python)))
 
 # Installs the packages that the tests need besides the wheel. This can run beside the compiler.
 python-environments: need-python
 	@$(MAKE) --no-print-directory --keep-going --jobs=$$(nproc) --output-sync=target PYTHONS="$(PYTHONS)" $(PYTHON_ENVIRONMENTS)
 
-# The interpreter's path is part of the target's name, with @ for /. Tests marked `once` do not depend on it.
-test-wheel-on-%: $(PYTHON_VENVS)/%/requirements
-	@echo "make: $(subst @,/,$*)"
+# The interpreter's path is part of the target's name, with @ for /.
+installed-on-%: $(PYTHON_VENVS)/%/requirements
 	@$(<D)/bin/python -m pip uninstall -qq --yes tegula
 	@$(<D)/bin/python -m pip install --quiet $(TEST_WHEELS)/*.whl
-	@cd python/tests && $(<D)/bin/python -m pytest -o cache_dir=$(<D)/pytest $(or $(TESTS),.) \
-		$(if $(filter-out $(subst /,@,$(firstword $(PYTHONS))),$*),-m "not once")
+
+test-wheel-on-%: installed-on-%
+	@echo "make: $(subst @,/,$*)"
+	@cd python/tests && $(PYTHON_VENVS)/$*/bin/python -m pytest -o cache_dir=$(PYTHON_VENVS)/$*/pytest \
+		$(or $(TESTS),. -m "not once")
+
+test-wheel-once: installed-on-$(FIRST_PYTHON)
+	@echo "make: once, $(firstword $(PYTHONS))"
+	@cd python/tests && $(PYTHON_VENVS)/$(FIRST_PYTHON)/bin/python -m pytest \
+		-o cache_dir=$(PYTHON_VENVS)/$(FIRST_PYTHON)/pytest-once . -m once
 
 # Without bytecode, because only a part of the packages is ever loaded.
 $(PYTHON_VENVS)/%/requirements: python/tests/requirements.txt remote/servers/requirements.txt
@@ -440,6 +450,13 @@ bench-gpu: $(if $(GPU_PROGRAM),,need-cargo) ## Time kernels on a GPU beside the 
 		$(if $(GPU_PROGRAM),,TEGULA_COMMIT=$$(git rev-parse HEAD) cargo build --release -p tegula-bench --features opencl$(,)cuda --bin gpu &&) \
 		$(or $(GPU_PROGRAM),$(TARGET)/release/gpu) "$(or $(DEVICE),gpu)" bench/results $(MEGABYTES); \
 	fi
+
+bench-units: need-cargo need-pocl need-python ## Time units of devices by their size beside the size that is found; DEVICES="emulated pthread" RUNS=5
+	cargo build --release -p tegula-bench --features opencl --bin gpu
+	python3 bench/compare/device_units.py --binary $(TARGET)/release/gpu --devices $(or $(DEVICES),emulated pthread) --runs $(RUNS)
+
+bench-nodes-sizes: build need-python ## Time four jobs over small nodes by the size of their input (as root); RUNS=5
+	python3 bench/compare/nodes_sizes.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
 bench-pipeline: build need-python $(CORPUS)/$(PIPELINE_TEXT) ## Time tiles that overlap beside tiles that do not; RUNS=5
 	python3 bench/compare/pipeline.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) --text $(PIPELINE_TEXT)

@@ -120,11 +120,11 @@ fn more_than_memory_holds_goes_over_the_scratch_folder_and_leaves_nothing_there(
     };
     let whole = answer(tegula().args(arguments(&[])).output().unwrap());
     let mut little = tegula();
-    little.args(arguments(&["--memory", "32M", "-j", "2", "--scratch"])).arg(&scratch);
+    little.args(arguments(&["--memory", "36M", "-j", "2", "--scratch"])).arg(&scratch);
     assert!(answer(little.output().unwrap()) == whole);
     assert!(names(&scratch).is_empty());
     let missing = folder.path().join("missing");
     let mut failing = tegula();
-    failing.args(arguments(&["--memory", "32M", "-j", "2", "--scratch"])).arg(&missing);
+    failing.args(arguments(&["--memory", "36M", "-j", "2", "--scratch"])).arg(&missing);
     check_fault(&failing.output().unwrap(), 1, &["missing: cannot be used as scratch folder"]);
 }
