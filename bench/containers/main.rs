@@ -1,4 +1,4 @@
-//! Word count or inverted index in a chosen container, for `compare/containers.py`. Takes a container, a job, a
+//! Word count, inverted index, or their map alone in a chosen container, for `compare/containers.py`. Takes a container, a job, a
 //! number of workers and a file; prints words, distinct words and a sum over all pairs of the answer, by which runs
 //! are compared. The array is not among the containers: its keys are integers. Those of Metis are none of the
 //! engine's (`forest`); for the one whose size is predicted, a fifth argument names a file for what was.
@@ -9,6 +9,7 @@ mod forest;
 use btree::Held;
 use forest::{Entries, Prediction};
 use serde_json::json;
+use std::hint::black_box;
 use std::process::ExitCode;
 use tegula::{
     Collect, Container, Count, Cut, Emit, Engine, Input, Job, Options, Result, Split, WordClass,
@@ -44,6 +45,23 @@ impl Job for Places {
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         split.fields().for_each(|word| emit.emit(word, split.offset_of(word)));
+        Ok(())
+    }
+}
+
+/// Finds the words and their places, and emits nothing: the application without the library.
+struct Alone;
+
+impl Job for Alone {
+    type Key = [u8];
+    type Combine = Count;
+
+    fn cut(&self) -> Cut {
+        Cut::around(WordClass::Whitespace)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, _: &mut impl Emit<'s, Self>) -> Result<()> {
+        split.fields().for_each(|word| _ = black_box((word, split.offset_of(word))));
         Ok(())
     }
 }
@@ -97,7 +115,7 @@ fn sum_of(places: impl Iterator<Item = u64>) -> (u64, u64) {
     })
 }
 
-const USAGE: &str = "usage: containers adaptive|hash|append|tree|hash-tree-256|hash-tree count|index WORKERS FILE [PREDICTION.json]";
+const USAGE: &str = "usage: containers adaptive|hash|append|tree|hash-tree-256|hash-tree count|index|map WORKERS FILE [PREDICTION.json]";
 
 #[derive(Clone, Copy)]
 enum In {
@@ -105,10 +123,17 @@ enum In {
     Trees(Entries),
 }
 
+#[derive(Clone, Copy)]
+enum Of {
+    Count,
+    Index,
+    Map,
+}
+
 /// What the arguments ask for.
 struct Asked<'a> {
     container: In,
-    is_index: bool,
+    job: Of,
     workers: usize,
     path: &'a str,
     prediction: Option<&'a str>,
@@ -144,13 +169,14 @@ fn parsed<'a>(arguments: &[&'a str]) -> Option<Asked<'a>> {
         "hash-tree" => In::Trees(Entries::Predicted),
         _ => return None,
     };
-    let is_index = match job {
-        "count" => false,
-        "index" => true,
+    let job = match job {
+        "count" => Of::Count,
+        "index" => Of::Index,
+        "map" => Of::Map,
         _ => return None,
     };
     let prediction = prediction.first().copied();
-    Some(Asked { container, is_index, workers: workers.parse().ok()?, path, prediction })
+    Some(Asked { container, job, workers: workers.parse().ok()?, path, prediction })
 }
 
 /// The figures of an answer, whose words are added in order: the sum depends on the place of every pair.
@@ -176,11 +202,15 @@ impl Figures {
 fn run(asked: &Asked<'_>) -> Result<Figures> {
     let engine = Engine::builder().workers(asked.workers).build()?;
     let path = asked.path;
-    let (figures, prediction) = match (asked.container, asked.is_index) {
-        (In::Engine(container), false) => return count(&engine, container, path),
-        (In::Engine(container), true) => return index(&engine, container, path),
-        (In::Trees(entries), false) => forest::run::<Counted>(&engine, path, entries)?,
-        (In::Trees(entries), true) => forest::run::<Placed>(&engine, path, entries)?,
+    let (figures, prediction) = match (asked.container, asked.job) {
+        (_, Of::Map) => {
+            engine.job(&Alone).run(Input::paths([path])?)?;
+            return Ok(Figures::default());
+        }
+        (In::Engine(container), Of::Count) => return count(&engine, container, path),
+        (In::Engine(container), Of::Index) => return index(&engine, container, path),
+        (In::Trees(entries), Of::Count) => forest::run::<Counted>(&engine, path, entries)?,
+        (In::Trees(entries), Of::Index) => forest::run::<Placed>(&engine, path, entries)?,
     };
     if let Some(out) = asked.prediction {
         let Prediction { predicted_keys, most_keys, took } = prediction;

@@ -310,14 +310,19 @@ impl Job {
         Ok(given)
     }
 
+    /// Returns units of its kernel from one source.
+    pub(crate) fn units_from(&self, from: From) -> Units {
+        let pattern = (self.pattern)(1);
+        let (offload, arguments) = ((self.offload)(&pattern), self.arguments);
+        Units { offload, arguments, pattern, expected: self.expected, from }
+    }
+
     /// Returns the ways to do it.
     pub(crate) fn ways(&self, device: &Arc<Accelerator>) -> Vec<Way> {
-        let units = self.units.iter().map(|&(name, from, asked)| {
-            let pattern = (self.pattern)(1);
-            let (offload, arguments) = ((self.offload)(&pattern), self.arguments);
-            let expected = self.expected;
-            let units = Units { offload, arguments, pattern, expected, from };
-            Way { from: name, work: Work::Units(Box::new(units)), asked }
+        let units = self.units.iter().map(|&(name, from, asked)| Way {
+            from: name,
+            work: Work::Units(Box::new(self.units_from(from))),
+            asked,
         });
         let mut ways: Vec<Way> = units.collect();
         ways.push(Way { from: "cores", work: Work::Cores, asked: None });

@@ -9,10 +9,13 @@
 //! - `resident`: units that have stayed on the device;
 //! - `cores`, `device`, `both`: the whole job over a file in the page cache, or over points in memory.
 //!
+//! With the word `units`, a number of runs and names of devices, times units by their size instead (`sizes.rs`).
+//!
 //! A row of k-means is one pass over all points; `kmeans later` are the passes after the first.
 
 mod jobs;
 mod patterns;
+mod sizes;
 mod tally;
 mod units;
 
@@ -49,8 +52,14 @@ type Run = (Duration, Option<DeviceFigures>);
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [first, runs, names @ ..] = &arguments[..]
+        && first == "units"
+        && let Ok(runs) = runs.parse()
+    {
+        return ended(sizes::measure(names, runs));
+    }
     let ([name, folder], megabytes) = arguments.split_at(arguments.len().min(2)) else {
-        eprintln!("usage: gpu NAME|gpu FOLDER [MEGABYTES]");
+        eprintln!("usage: gpu NAME|gpu FOLDER [MEGABYTES]\n       gpu units RUNS NAME|emulated...");
         return ExitCode::from(2);
     };
     let Present { devices, unusable } = Present::look();
@@ -65,7 +74,11 @@ fn main() -> ExitCode {
     };
     let bytes = megabytes.first().and_then(|text| text.parse::<u64>().ok());
     let bytes = bytes.map_or(default, |megabytes| megabytes << 20);
-    match measure(device, Path::new(folder), bytes) {
+    ended(measure(device, Path::new(folder), bytes))
+}
+
+fn ended(result: Result<(), Fault>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
             eprintln!("gpu: {fault}");

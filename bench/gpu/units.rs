@@ -2,14 +2,15 @@
 //! they have stayed on the device. A unit repeats a pattern, so the kernel's result is known.
 
 use crate::Fault;
-use crate::patterns::PATTERN_BYTES;
 use crate::tally::Tally;
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula::Accelerator;
-use tegula::device::{ARGUMENTS, Offload, Outlook, Piece, Read, Residence, Turn, Work};
+use tegula::device::{
+    ARGUMENTS, DeviceFigures, Offload, Outlook, Piece, Read, Residence, Turn, Work,
+};
 
 /// Where units are when they are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,14 @@ pub(crate) struct Units {
     /// Returns the tally that the kernel makes of the pattern.
     pub(crate) expected: fn(&[u8]) -> Tally,
     pub(crate) from: From,
+}
+
+/// The outcome of a run over them.
+struct Pass {
+    took: Duration,
+    /// The units that were sent.
+    sent: Vec<Range<u64>>,
+    figures: DeviceFigures,
 }
 
 /// A run over them.
@@ -52,23 +61,27 @@ impl Units {
     /// Sends about `bytes` bytes; returns the time for that, at the rate since every slot was first filled.
     pub(crate) fn run(&self, device: &Accelerator, bytes: u64) -> Result<Duration, Fault> {
         if self.from != From::Device {
-            return Ok(self.pass(device, &self.offload, bytes, VecDeque::new())?.0);
+            return Ok(self.pass(device, &self.offload, bytes, VecDeque::new())?.took);
         }
         let residence = Some(Residence::of(Arc::default()));
         let offload = Offload { residence, ..self.offload.clone() };
-        let (_, sent) = self.pass(device, &offload, bytes, VecDeque::new())?;
-        Ok(self.pass(device, &offload, bytes, sent.into())?.0)
+        let first = self.pass(device, &offload, bytes, VecDeque::new())?;
+        Ok(self.pass(device, &offload, bytes, first.sent.into())?.took)
     }
 
-    /// Returns one run, and the units that it sent.
+    /// Sends about `bytes` bytes; returns the figures of the device.
+    pub(crate) fn figures(&self, device: &Accelerator, bytes: u64) -> Result<DeviceFigures, Fault> {
+        Ok(self.pass(device, &self.offload, bytes, VecDeque::new())?.figures)
+    }
+
     fn pass(
         &self,
         device: &Accelerator,
         offload: &Offload,
         bytes: u64,
         held: VecDeque<Range<u64>>,
-    ) -> Result<(Duration, Vec<Range<u64>>), Fault> {
-        let split = PATTERN_BYTES as u64;
+    ) -> Result<Pass, Fault> {
+        let split = self.pattern.len() as u64;
         let mut driver = device.start(offload, split, bytes, u64::MAX)?;
         let splits = bytes / split;
         let expected = (self.expected)(&self.pattern);
@@ -88,15 +101,15 @@ impl Units {
         let (began, left) = run.began;
         let took = began.elapsed().mul_f64(splits as f64 / left.max(1) as f64);
         device.remember(&offload.kernel, &driver);
-        let fault = driver.figures().fault;
+        let figures = driver.figures();
         device.end(driver, offload);
-        match fault {
-            Some(fault) => Err(fault.into()),
+        match &figures.fault {
+            Some(fault) => Err(fault.clone().into()),
             None if run.merged != splits || run.tally != expected.times(splits) => {
                 let entry = &offload.kernel.entry;
                 Err(format!("{entry}: the kernel's answer is not that of the cores").into())
             }
-            None => Ok((took, run.sent)),
+            None => Ok(Pass { took, sent: run.sent, figures }),
         }
     }
 }
@@ -126,12 +139,13 @@ impl Work for Run<'_> {
         slot: &mut [u8],
         pieces: &mut Vec<Piece>,
     ) -> tegula::Result<Read> {
-        let bytes = (splits.end - splits.start) as usize * PATTERN_BYTES;
+        let pattern = &self.units.pattern;
+        let bytes = (splits.end - splits.start) as usize * pattern.len();
         let is_new = self.filled.insert(slot.as_ptr().addr());
         let to_fill = if is_new { slot.len() } else { bytes };
         if is_new || self.units.from == From::Staged {
-            for part in slot[..to_fill].chunks_mut(PATTERN_BYTES) {
-                part.copy_from_slice(&self.units.pattern[..part.len()]);
+            for part in slot[..to_fill].chunks_mut(pattern.len()) {
+                part.copy_from_slice(&pattern[..part.len()]);
             }
         }
         if is_new && self.units.from != From::Device {

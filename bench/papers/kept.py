@@ -71,6 +71,8 @@ RESULTS = {
     ),
     "remote": Result("bench/results/remote.json", "bench-remote", ("source256.txt",)),
     "nodes": Result("bench/results/nodes.json", "bench-nodes", ("letters.txt",)),
+    "nodes by size": Result("bench/results/nodes_sizes.json", "bench-nodes-sizes"),
+    "units": Result("bench/results/device_units.json", "bench-units"),
     "sequences": Result("hadoop/bench/results/sequences.json", "bench-hadoop"),
     "hadoop word count": Result("hadoop/bench/results/word_count.json", "bench-hadoop"),
     "systemml": Result("hadoop/bench/results/systemml.json", "bench-systemml"),

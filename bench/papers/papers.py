@@ -54,7 +54,7 @@ def missing(name: str, options: argparse.Namespace) -> str:
         return f"{texts[0]} is missing (make corpus LINUX_SOURCE=folder)"
     if result.target in ("bench-hadoop", "bench-remote") and not shutil.which("mvn"):
         return "Maven is missing"
-    if result.target == "bench-nodes" and os.geteuid() != 0:
+    if result.target in ("bench-nodes", "bench-nodes-sizes") and os.geteuid() != 0:
         return "quotas of processors need root"
     if name == "caches" and not shutil.which("valgrind"):
         return "valgrind is missing"

@@ -132,10 +132,14 @@ fn device_text(device: &DeviceFigures) -> String {
         1 => "; one thread filled its slots".to_owned(),
         several => format!("; {several} threads filled its slots"),
     };
+    let found = match device.sizing_units {
+        0 => String::new(),
+        units => format!(" (found after {units}, in {:.4} s)", device.sizing.as_secs_f64()),
+    };
     let refused = device.feeders_refused.as_ref();
     let refused = refused.map(|why| format!(", and there was no other: {why}")).unwrap_or_default();
     format!(
-        "{what}: {} in {} units, {} at a time in the end, {} per second{stayed}{fed}{refused}; copies in {:.3} s, kernels {:.3} s, \
+        "{what}: {} in {} units, {} at a time in the end{found}, {} per second{stayed}{fed}{refused}; copies in {:.3} s, kernels {:.3} s, \
          copies out {:.3} s of {:.3} s; {} given back, {} overflows{fault}",
         size::show(device.bytes),
         device.units,
@@ -204,6 +208,8 @@ pub(crate) fn json(stats: &Stats) -> Value {
             "reused_bytes": device.reused_bytes,
             "resident_bytes": device.resident_bytes,
             "unit_bytes": device.unit_bytes,
+            "sizing_units": device.sizing_units,
+            "sizing_s": device.sizing.as_secs_f64(),
             "feeders": device.feeders,
             "feeders_refused": device.feeders_refused,
             "given_back_bytes": device.given_back_bytes,

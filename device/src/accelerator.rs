@@ -23,6 +23,7 @@ pub struct Accelerator {
     device: Box<dyn Device>,
     memory_bytes: Option<u64>,
     feeders: usize,
+    unit_bytes: Option<u64>,
     sizes: Option<Sizes>,
     known: Mutex<HashMap<String, Known>>,
 }
@@ -68,14 +69,28 @@ impl Accelerator {
     pub fn new(device: impl Device + 'static) -> Accelerator {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let (number, device) = (MADE.fetch_add(1, Ordering::Relaxed), Box::new(device));
-        let (feeders, known) = (1, Mutex::default());
-        Accelerator { number, device, memory_bytes: None, feeders, sizes: None, known }
+        Accelerator {
+            number,
+            device,
+            memory_bytes: None,
+            feeders: 1,
+            unit_bytes: None,
+            sizes: None,
+            known: Mutex::default(),
+        }
     }
 
     /// Sets the number of threads that fill slots at first, if the job has that many to spare, until the
     /// best is found. Default: one. Later jobs of the same kernel begin with the best number.
     pub fn feeders(mut self, first: usize) -> Accelerator {
         self.feeders = first;
+        self
+    }
+
+    /// Sets the size of units, in bytes, as far as memory has room; a unit has one split at least. Default: the
+    /// best size is found.
+    pub fn unit_bytes(mut self, bytes: u64) -> Accelerator {
+        self.unit_bytes = Some(bytes);
         self
     }
 
@@ -167,7 +182,8 @@ impl Accelerator {
         let share = if memory <= MEMORY_SMALL_BYTES { memory } else { memory / MEMORY_PART };
         let share = self.memory_bytes.unwrap_or(share).min(memory);
         let budget = share.min(host_bytes);
-        let most = (input_bytes / UNITS_PER_INPUT).min(UNIT_BYTES_MOST).max(split_bytes);
+        let most = (input_bytes / UNITS_PER_INPUT).min(UNIT_BYTES_MOST);
+        let most = self.unit_bytes.unwrap_or(most).max(split_bytes);
         let units = (split_bytes + margin_bytes, most + margin_bytes);
         let words = offload.broadcast.len();
         let within = |budget| Room::within(caps, budget, units, offload.partial, words);
@@ -201,7 +217,13 @@ impl Accelerator {
         let first = unit_bytes.map_or(UNIT_BYTES_FIRST, |bytes| bytes / 2).max(split_bytes);
         let first = first / split_bytes * split_bytes;
         let (most, allowance) = (splits_most * split_bytes, input_bytes / PROBING_PART);
-        let ramp = Ramp::new(first, split_bytes, most, allowance);
+        let ramp = match self.unit_bytes {
+            Some(bytes) => {
+                let bytes = (bytes / split_bytes).clamp(1, splits_most) * split_bytes;
+                Ramp::new(bytes, bytes, bytes, 0)
+            }
+            None => Ramp::new(first, split_bytes, most, allowance),
+        };
         let driver = Driver::new(session, &room, (split_bytes, splits_most), ramp, self.figures());
         Ok(driver.with_kept(units).fed_by(feeders.unwrap_or(self.feeders)))
     }

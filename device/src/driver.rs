@@ -442,7 +442,12 @@ impl Driver {
             return;
         }
         let splits = sent.splits.end - sent.splits.start;
+        let was_found = self.tuning.best_bytes().is_some();
         self.tuning.done(splits, sent.filled, done.at);
+        if !was_found && self.tuning.best_bytes().is_some() {
+            self.figures.sizing_units = self.tuning.units_done();
+            self.figures.sizing = done.at.saturating_sub(self.began);
+        }
         self.reused += if sent.is_reused { splits } else { 0 };
         self.counted.push(sent.splits);
         self.figures.span = done.at.saturating_sub(self.began);

@@ -19,6 +19,10 @@ pub struct DeviceFigures {
     pub resident_bytes: u64,
     /// The best size of unit, in bytes.
     pub unit_bytes: u64,
+    /// Units that came back until that size was known, and the time from the first unit until then; zero if it never was.
+    pub sizing_units: u64,
+    /// See `sizing_units`.
+    pub sizing: Duration,
     /// Threads that filled its slots at the end, the best number; 0 if it got no units.
     pub feeders: u64,
     /// The reason if the system or the budget refused more threads.
@@ -52,6 +56,8 @@ impl DeviceFigures {
             reused_bytes: self.reused_bytes + later.reused_bytes,
             resident_bytes: later.resident_bytes,
             unit_bytes: later.unit_bytes,
+            sizing_units: self.sizing_units + later.sizing_units,
+            sizing: self.sizing + later.sizing,
             feeders: if later.feeders > 0 { later.feeders } else { self.feeders },
             feeders_refused: later.feeders_refused.clone().or(self.feeders_refused.take()),
             given_back_bytes: self.given_back_bytes + later.given_back_bytes,

@@ -113,9 +113,9 @@ impl Tuning {
         self
     }
 
-    /// Returns the best size of unit in bytes, if it was found.
+    /// Returns the best size of unit in bytes, if it was found among several.
     pub(super) fn best_bytes(&self) -> Option<u64> {
-        self.ramp.is_settled().then(|| self.ramp.best())
+        (self.ramp.is_settled() && !self.ramp.is_fixed()).then(|| self.ramp.best())
     }
 
     /// Returns the best number of threads, if others were compared with it.
@@ -129,6 +129,11 @@ impl Tuning {
         let feeders = self.feeders.as_ref().map_or(0, |feeders| feeders.best() as u64);
         let most = self.splits_most * self.split_bytes;
         (most.min(shared(self.ramp.best(), feeders)), feeders)
+    }
+
+    /// Returns the number of units that the device has done.
+    pub(super) fn units_done(&self) -> u64 {
+        self.units_done
     }
 
     /// Returns whether the device rests, so that work can be timed without it.

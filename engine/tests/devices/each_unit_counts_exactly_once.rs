@@ -46,6 +46,7 @@ fn drawn(seed: u64) -> Machine {
         kernel: if is_table { table } else { dense },
         unfit: (chance.below(8) == 0).then(|| chance.below(splits)),
         shown_bytes: 16,
+        unit_bytes: None,
         fetched_every: (chance.below(2) == 0).then(|| 1 + chance.below(splits)),
     }
 }

@@ -64,6 +64,8 @@ pub(crate) struct Machine {
     pub(crate) unfit: Option<u64>,
     /// Bytes of a split that the device is given: splits are numbers, so a simulation needs few of them.
     pub(crate) shown_bytes: usize,
+    /// The size of units; `None`: as is found.
+    pub(crate) unit_bytes: Option<u64>,
     /// Splits after which the device's partial is fetched, at most; `None`: as the driver sees fit.
     pub(crate) fetched_every: Option<u64>,
 }
@@ -87,6 +89,7 @@ impl Machine {
             kernel: dense,
             unfit: None,
             shown_bytes: 8,
+            unit_bytes: None,
             fetched_every: None,
         }
     }
@@ -286,6 +289,10 @@ impl Machine {
     fn start(&self) -> Result<Driver, DeviceError> {
         let bytes = self.splits * self.split_bytes;
         let accelerator = Accelerator::new(Emulated::new(self.model.clone()));
+        let accelerator = match self.unit_bytes {
+            Some(bytes) => accelerator.unit_bytes(bytes),
+            None => accelerator,
+        };
         let driver = accelerator.start(&self.offload(), self.split_bytes, bytes, u64::MAX)?;
         Ok(match self.fetched_every {
             Some(every) => driver.within(every * self.split_bytes / UNITS_PER_FETCH),

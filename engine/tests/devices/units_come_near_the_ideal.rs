@@ -106,6 +106,28 @@ fn jobs_end_within_a_tenth_of_the_ideal() {
     }
 }
 
+/// Units that are set keep their size, and nothing is found; else the figures say after how many units the size was
+/// known, and after how much of the time.
+#[test]
+fn sizes_are_set_or_found_soon() {
+    for kind in &KINDS[..3] {
+        let mut machine = kind.machine(20.0, 0.05, 1);
+        let outcome = machine.run();
+        let device = &outcome.device;
+        assert!((2..=40).contains(&device.sizing_units), "{}: {device:?}", kind.name);
+        assert!(device.sizing < device.span / 4 && !device.sizing.is_zero(), "{device:?}");
+        let size = SPLIT_BYTES * 3;
+        machine.unit_bytes = Some(size + 1);
+        let outcome = machine.run();
+        let device = &outcome.device;
+        assert!(outcome.counted.iter().all(|&times| times == 1));
+        assert_eq!(device.unit_bytes, size, "{}", kind.name);
+        assert!(device.sizing_units == 0 && device.sizing.is_zero());
+        // All but those at the end are of that size.
+        assert!(device.bytes / device.units > size * 9 / 10, "{device:?}");
+    }
+}
+
 /// A device that costs the cores more than it brings is left alone, and one that brings more than it costs
 /// is not.
 #[test]

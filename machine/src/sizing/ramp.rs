@@ -105,6 +105,11 @@ impl Ramp {
         self.search.is_some()
     }
 
+    /// Returns whether there is only one size.
+    pub fn is_fixed(&self) -> bool {
+        self.least == self.most
+    }
+
     fn settle(&mut self) {
         self.search = Some(TimedSearch::settled(self.best_tried(), self.least, self.most));
     }
