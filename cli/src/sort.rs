@@ -61,7 +61,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     }
     (sort.reverse, sort.unique) = (flags.reverse, flags.unique);
     run::command(&flags.run, Request::of("sort"), |run| {
-        check(&flags.run)?;
+        check(&flags.run, flags.records)?;
         if flags.run.state.is_some() {
             may_open_more_files();
         }
@@ -77,12 +77,12 @@ fn may_open_more_files() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// Refuses flags of other jobs that a sort does not know.
-fn check(flags: &RunFlags) -> Result<()> {
+/// Refuses flags of other jobs that a sort of these records does not know.
+fn check(flags: &RunFlags, records: Kind) -> Result<()> {
     #[cfg(feature = "nodes")]
     nodes::refuse(flags, true, "records are sorted by one machine")?;
-    let cause = "every line is a record, and so are N bytes; none is bad";
-    refuse(flags.skip_bad, "--skip-bad", cause)?;
+    let is_bad = flags.skip_bad && matches!(records, Kind::Lines);
+    refuse(is_bad, "--skip-bad", "any bytes are a line, so no record is bad")?;
     refuse(
         flags.incremental,
         "--incremental",

@@ -9,7 +9,7 @@ use crate::input::{Cut, Input};
 use crate::map::Tiling;
 use crate::memory::resident_peak_bytes;
 use crate::options::Options;
-use crate::plan::Plan;
+use crate::plan::{Cutting, Plan};
 use crate::process::process_cpu;
 use crate::progress::{Progress, Stage};
 use crate::schedule::Pool;
@@ -80,19 +80,11 @@ impl<'r> RunContext<'r> {
         result
     }
 
-    /// Does the plan stage: recognises the input's formats, and cuts it into tiles and splits of `split_bytes`,
-    /// of which a worker takes `unit_bytes` at first.
-    pub(crate) fn plan(
-        &self,
-        input: Input,
-        cut: Cut,
-        split_bytes: u64,
-        unit_bytes: u64,
-    ) -> Result<Plan> {
-        let options = self.options;
+    /// Does the plan stage: recognises the input's formats, and cuts it into tiles and splits.
+    pub(crate) fn plan(&self, input: Input, cut: Cut, cutting: Cutting) -> Result<Plan> {
         let plan = self.time(Stage::Plan, || {
-            let input = recognise(input, options.plain, &self.pool, &self.failure)?;
-            Plan::new(input, cut, options.cutting(split_bytes, unit_bytes))
+            let input = recognise(input, self.options.plain, &self.pool, &self.failure)?;
+            Plan::new(input, cut, cutting)
         })?;
         self.progress.plan(plan.files, plan.bytes, self.core.limit_bytes());
         Ok(plan)

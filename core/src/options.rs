@@ -56,7 +56,7 @@ pub struct Options {
     pub pipeline: Pipeline,
     /// Count the records that the map refuses ([`Split::bad`](crate::split::Split::bad)) and continue,
     /// instead of failing at the first; [`Stats`](crate::Stats) has their number and the places of the first
-    /// ones.
+    /// ones. A sort of records of a fixed size skips the end of a file that is less than one.
     pub skip_bad: bool,
     /// Read every file as stored, even a compressed one. Default: files and streams that are gzip, zstd,
     /// bzip2 or LZ4 data, by their name or their first bytes, are decompressed. Bytes in memory never are.
@@ -111,6 +111,7 @@ impl Options {
             split_bytes: self.split_bytes.unwrap_or(split_bytes),
             unit_bytes: self.split_bytes.unwrap_or(unit_bytes),
             reads: self.reads,
+            skip_torn: false,
         }
     }
 }

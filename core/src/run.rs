@@ -57,7 +57,8 @@ pub(crate) fn run<C: Aggregate>(
     let list = core.count(input.list_bytes(), FILE_LIST, least)?;
     let beside = core.count(options.beside_bytes, "what the map holds beside the engine", least)?;
 
-    let mut plan = context.plan(input, job.facts.cut, sizing::SPLIT_BYTES, unit_bytes)?;
+    let mut plan =
+        context.plan(input, job.facts.cut, options.cutting(sizing::SPLIT_BYTES, unit_bytes))?;
     let held_bytes = list.bytes() + beside.bytes();
     let room = Room::new(core, core.shares::<C>(plan.unit_bytes, held_bytes, threads)?);
     context.progress.count_spills(room.scratch.count());

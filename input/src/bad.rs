@@ -126,13 +126,26 @@ impl BadRecords {
             return Err(Error::Record { place: origin.place(line, offset), cause: cause.into() });
         }
         let at = (origin.part, origin.file(), offset);
+        self.keep(at, known_line, || cause.into().to_string());
+        Ok(())
+    }
+
+    /// Counts a record as skipped that no map was given: `at` are the part of the plan, its file, and the offset there.
+    pub(crate) fn skip(&self, at: (usize, usize, u64), cause: String) {
+        self.keep(at, || None, || cause);
+    }
+
+    fn keep(
+        &self,
+        at: (usize, usize, u64),
+        line: impl FnOnce() -> Option<u64>,
+        cause: impl FnOnce() -> String,
+    ) {
         let mut found = self.found.lock();
         found.count += 1;
         if found.wants(at) {
-            let cause = cause.into().to_string();
-            found.keep(Kept { at, line: known_line(), cause });
+            found.keep(Kept { at, line: line(), cause: cause() });
         }
-        Ok(())
     }
 
     /// Takes the records found until now.

@@ -99,6 +99,19 @@ fn what_cannot_be_sorted_is_named() {
     let failed = run(&["sort", "--records", "terasort", ragged, "-o", sorted]);
     check_fault(&failed, 1, &[ragged, "no multiple of the record size 100"]);
     check_fault(&run(&["teravalidate", ragged]), 1, &["no multiple of the record size 100"]);
+    let skipped = run(&["sort", "--records", "terasort", "--skip-bad", ragged]);
+    let said = String::from_utf8_lossy(&skipped.stderr).into_owned();
+    assert!(said.contains("bad records skipped: 1") && said.contains("byte 100"), "{said}");
+    assert!(skipped.status.success() && skipped.stdout == [b'x'; 100]);
+    let piped = Command::new("sh")
+        .args(["-c", "cat \"$1\" | \"$0\" sort --records fixed:40 --skip-bad -"])
+        .args([env!("CARGO_BIN_EXE_tegula"), ragged])
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&piped.stderr).contains("30 of its 40 bytes"));
+    assert!(piped.status.success() && piped.stdout == [b'x'; 120]);
+    let lines = run(&["sort", "--skip-bad", ragged]);
+    check_fault(&lines, 2, &["--skip-bad", "no record is bad"]);
     let outside = run(&["sort", "--records", "fixed:5", "--key", "3..9", ragged]);
     check_fault(&outside, 2, &["key: 3..9 is not inside a record of 5 bytes"]);
     assert_eq!(names(folder.path()), ["ragged"]);
@@ -120,11 +133,11 @@ fn more_than_memory_holds_goes_over_the_scratch_folder_and_leaves_nothing_there(
     };
     let whole = answer(tegula().args(arguments(&[])).output().unwrap());
     let mut little = tegula();
-    little.args(arguments(&["--memory", "36M", "-j", "2", "--scratch"])).arg(&scratch);
+    little.args(arguments(&["--memory", "32M", "-j", "2", "--scratch"])).arg(&scratch);
     assert!(answer(little.output().unwrap()) == whole);
     assert!(names(&scratch).is_empty());
     let missing = folder.path().join("missing");
     let mut failing = tegula();
-    failing.args(arguments(&["--memory", "36M", "-j", "2", "--scratch"])).arg(&missing);
+    failing.args(arguments(&["--memory", "32M", "-j", "2", "--scratch"])).arg(&missing);
     check_fault(&failing.output().unwrap(), 1, &["missing: cannot be used as scratch folder"]);
 }

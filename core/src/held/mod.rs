@@ -245,7 +245,8 @@ pub(crate) fn hold<'e, C: Aggregate>(
     let least = core.least_bytes::<C>(options.split_bytes.unwrap_or(unit_bytes), threads);
     let list = core.count(input.list_bytes(), FILE_LIST, least)?;
     let beside = core.count(options.beside_bytes, "what the map holds beside the engine", least)?;
-    let plan = context.plan(input, job.facts.cut, sizing::SPLIT_BYTES, unit_bytes)?;
+    let plan =
+        context.plan(input, job.facts.cut, options.cutting(sizing::SPLIT_BYTES, unit_bytes))?;
     let tile_sizes = plan.tile_sizes().map_err(|name| {
         let cause = "a stream can be read by one machine alone".to_owned();
         let advice = "give files, or run the job on one machine".to_owned();

@@ -260,7 +260,7 @@ mod tests {
         {
             let reads = Reads::Cached;
             let (tile_bytes, unit_bytes) = (50_000, split_bytes);
-            let cutting = Cutting { tile_bytes, split_bytes, unit_bytes, reads };
+            let cutting = Cutting { tile_bytes, split_bytes, unit_bytes, reads, skip_torn: false };
             let plan = Plan::new(Input::paths(&paths).unwrap(), cut, cutting).unwrap();
             let [Part::Ranged(ranged)] = &plan.parts[..] else { panic!("files as they are") };
             let end = ranged.layout.splits();

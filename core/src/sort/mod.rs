@@ -34,7 +34,7 @@ use crate::map::spread::Spread;
 use crate::memory::usable_bytes;
 use crate::options::{Options, Pipeline};
 use crate::output::{AtomicFile, Turns};
-use crate::plan::Plan;
+use crate::plan::{Cutting, Plan};
 use crate::progress::Stage;
 use crate::sizing::{Units, part};
 use crate::stats::Stats;
@@ -95,7 +95,9 @@ pub(crate) fn run(
     let resources = Resources::of(core, options)?;
 
     let (split_bytes, unit_bytes) = resources.split_and_unit_bytes(options);
-    let plan = &context.plan(input, sort.cut(), split_bytes, unit_bytes)?;
+    let cutting =
+        Cutting { skip_torn: options.skip_bad, ..options.cutting(split_bytes, unit_bytes) };
+    let plan = &context.plan(input, sort.cut(), cutting)?;
     let saving = Saving::open(sort, plan, options)?;
     let saving = saving.as_ref();
     let scratch = &Scratch::new(core.storage());
@@ -106,7 +108,10 @@ pub(crate) fn run(
     saving.map_or(Ok(()), Saving::finish)?;
 
     let Partitioned { records, bytes, splits, ahead, unit_bytes, spread, .. } = partitioned;
+    let (bad_records, bad_first) = plan.torn.finish(plan);
     Ok(Stats {
+        bad_records,
+        bad_first,
         bytes,
         splits,
         unit_bytes,

@@ -38,7 +38,8 @@ pub(super) fn plan(files: &Files, cut: Cut) -> Plan {
     let listed = files.iter().map(|(name, bytes)| (name, bytes.len() as u64));
     let input = Input::ranges(Arc::new(shelf), listed);
     let (tile_bytes, split_bytes, unit_bytes) = (32 << 20, 1 << 16, 1 << 16);
-    let cutting = Cutting { tile_bytes, split_bytes, unit_bytes, reads: Reads::default() };
+    let cutting =
+        Cutting { tile_bytes, split_bytes, unit_bytes, reads: Reads::default(), skip_torn: false };
     Plan::new(input, cut, cutting).unwrap()
 }
 

@@ -3,6 +3,7 @@
 
 use crate::support::{WORKERS, cases, engine, engines, error_saying, folder_of, resident_bytes};
 use proptest::prelude::*;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -280,7 +281,7 @@ fn streams_are_sorted_in_memory_and_from_disk() {
             let folder = tempfile::tempdir().unwrap();
             let written = text.clone();
             let write = move |mut pipe: std::fs::File| {
-                std::io::Write::write_all(&mut pipe, &written).unwrap();
+                pipe.write_all(&written).unwrap();
             };
             let (input, writer) = crate::support::pipe_written_by(&folder, write);
             let (found, _) = sorted(&engine, &sort, input, &Options::default()).unwrap();
@@ -314,6 +315,68 @@ fn a_file_that_is_no_multiple_of_the_record_is_named() {
     let Err(Error::Input(InputError::Ragged { length: 250, record: 100, .. })) = failed else {
         panic!("{failed:?}")
     };
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// The end of a file that is less than a record is skipped and counted, whether the length of the file is known before
+/// (files, memory), after it was decompressed, or when a pipe ends; with records longer than what is read at a time, too.
+#[test]
+fn the_torn_end_of_a_file_is_skipped() {
+    // Any bytes that differ from record to record.
+    let mut state = 7_u64;
+    let mut byte = move || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    for (record, counts) in [(100, [0, 1, 40_000]), (3, [0, 100_000, 7]), (300_000, [0, 1, 9])] {
+        let torn = [record - 1, 1, record / 2];
+        let files: Vec<Vec<u8>> = counts
+            .iter()
+            .zip(torn)
+            .map(|(&count, torn)| (0..count * record + torn).map(|_| byte()).collect())
+            .collect();
+        let whole = |file: &Vec<u8>| file[..file.len() / record * record].to_vec();
+        let expected: Vec<u8> = {
+            let all = files.iter().flat_map(whole).collect::<Vec<u8>>();
+            let mut records: Vec<&[u8]> = all.chunks(record).collect();
+            records.sort();
+            records.concat()
+        };
+        let sort = Sort { records: Records::Fixed(record as u64), key: None, ..Sort::lines() };
+        let options = Options { skip_bad: true, ..Options::default() };
+        let packed: Vec<Vec<u8>> = files.iter().map(|file| gzip(file)).collect();
+        for stored in [&files, &packed] {
+            let stored: Vec<&[u8]> = stored.iter().map(Vec::as_slice).collect();
+            let folder = folder_of(&stored);
+            for workers in [1, 3] {
+                let input = Input::paths([folder.path()]).unwrap();
+                let (found, stats) = sorted(&engine(workers), &sort, input, &options).unwrap();
+                assert!(found == expected, "records of {record} bytes, {workers} workers");
+                assert_eq!(stats.bad_records, 3);
+                let places: Vec<String> = stats
+                    .bad_first
+                    .iter()
+                    .map(|bad| format!("{}: {}", bad.place, bad.cause))
+                    .collect();
+                for (place, (file, torn)) in places.iter().zip(files.iter().zip(torn)) {
+                    let at = format!("byte {}", file.len() / record * record);
+                    let cause = format!("ends after {torn} of its {record} bytes");
+                    assert!(place.contains(&at) && place.contains(&cause), "{place}");
+                }
+            }
+        }
+        for file in &files {
+            let input = Input::bytes(file.clone());
+            let (found, stats) = sorted(&engine(2), &sort, input, &options).unwrap();
+            assert!(found.len() == file.len() / record * record && stats.bad_records == 1);
+        }
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::input::Cut;
 use crate::memory::BlockPool;
 use crate::memory::InputBuffer;
 use crate::origin;
+use crate::plan::Torn;
 use crate::unit::{Piece, Unit};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -28,7 +29,9 @@ pub(super) struct Decoded {
 /// The state of one file between its buffers.
 pub(super) struct Stitch<'p> {
     cut: &'p Cut,
+    torn: &'p Torn,
     blocks: &'p Arc<BlockPool>,
+    part: usize,
     file: usize,
     carry: Carry,
     /// The offset of the carry in the decompressed file.
@@ -47,6 +50,15 @@ enum Carry {
     Long(InputBuffer, usize),
 }
 
+impl Carry {
+    fn len(&self) -> usize {
+        match self {
+            Carry::Short(carry) => carry.len(),
+            Carry::Long(_, have) => *have,
+        }
+    }
+}
+
 /// The result of a buffer: perhaps a block, perhaps the buffer itself.
 #[derive(Default)]
 pub(super) struct Stitched {
@@ -55,16 +67,18 @@ pub(super) struct Stitched {
 }
 
 impl<'p> Stitch<'p> {
-    /// Creates the stitch of file `file`, whose blocks get `numbers`.
+    /// Creates the stitch of file `file` of part `part`, whose blocks get `numbers`.
     pub(super) fn new(
-        cut: &'p Cut,
+        (cut, torn): (&'p Cut, &'p Torn),
         blocks: &'p Arc<BlockPool>,
-        file: usize,
+        (part, file): (usize, usize),
         numbers: Range<u64>,
     ) -> Stitch<'p> {
         Stitch {
             cut,
+            torn,
             blocks,
+            part,
             file,
             carry: Carry::Short(Vec::new()),
             offset: 0,
@@ -106,7 +120,7 @@ impl<'p> Stitch<'p> {
             }
         };
         let border = match last {
-            true => Some(bytes.len()),
+            true => Some(bytes.len() - self.torn_of(bytes.len())),
             false => self.cut.find_last_border(&buffer.bytes()[bytes.clone()], looked),
         };
         let rest = bytes.start + border.unwrap_or(0)..bytes.end;
@@ -129,6 +143,13 @@ impl<'p> Stitch<'p> {
             }
             (_, buffer) => Ok(Stitched { block: None, spare: spare.or(buffer) }),
         }
+    }
+
+    /// Returns how many of the file's last `len` bytes are skipped, as less than a record.
+    fn torn_of(&self, len: usize) -> usize {
+        let len = len as u64;
+        let torn = if self.torn.are_skipped() { len - self.cut.whole_bytes(len) } else { 0 };
+        torn as usize
     }
 
     fn short(&mut self, rest: &[u8]) -> Carry {
@@ -162,6 +183,10 @@ impl<'p> Stitch<'p> {
     pub(super) fn finish(&mut self) -> Result<Option<Unit>> {
         match std::mem::replace(&mut self.carry, Carry::Short(Vec::new())) {
             Carry::Short(carry) if carry.is_empty() => Ok(None),
+            carry if self.torn_of(carry.len()) > 0 => {
+                self.carry = carry;
+                Ok(None)
+            }
             Carry::Short(carry) => {
                 let mut buffer = InputBuffer::new(self.blocks, carry.len())?;
                 buffer.bytes_mut()[..carry.len()].copy_from_slice(&carry);
@@ -172,10 +197,11 @@ impl<'p> Stitch<'p> {
     }
 
     /// Returns the length of the decompressed file after all of it was handed on. Fails if the file does
-    /// not consist of whole records.
+    /// not consist of whole records, and the rest is not skipped.
     pub(super) fn length(&self, path: impl FnOnce() -> PathBuf) -> Result<u64, InputError> {
-        self.cut.check_length(self.offset, path)?;
-        Ok(self.offset)
+        let length = self.offset + self.carry.len() as u64;
+        self.torn.whole(self.cut, length, (self.part, self.file), path)?;
+        Ok(length)
     }
 }
 

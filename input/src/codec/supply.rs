@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::input::Cut;
 use crate::memory::BlockPool;
 use crate::memory::InputBuffer;
-use crate::plan::{Packed, Plan, Tally};
+use crate::plan::{Packed, Plan, Tally, Torn};
 use crate::schedule::Pool;
 use crate::sizing::part;
 use crate::sync::{Mutex, MutexGuard};
@@ -43,6 +43,7 @@ pub(crate) struct Supply<'p> {
     cut: &'p Cut,
     blocks: &'p Arc<BlockPool>,
     tally: &'p Tally,
+    torn: &'p Torn,
     buffer_bytes: usize,
     buffers_most: usize,
     /// Decompressed bytes per unit.
@@ -126,7 +127,7 @@ impl<'p> Supply<'p> {
         pool: &'p Pool,
         failure: &'p Failure,
     ) -> Supply<'p> {
-        let (workers, Plan { cut, tally, .. }) = (pool.workers(), plan);
+        let (workers, Plan { cut, tally, torn, .. }) = (pool.workers(), plan);
         let buffer_bytes = plan.unit_bytes.clamp(BUFFER_BYTES_LEAST, BUFFER_BYTES_MOST) as usize;
         let ahead = AHEAD_BYTES_PER_WORKER * workers;
         let share = blocks.budget().limit() / part::DECODED_AHEAD;
@@ -152,6 +153,7 @@ impl<'p> Supply<'p> {
             cut,
             blocks,
             tally,
+            torn,
             buffer_bytes: buffer_bytes + HEADROOM,
             buffers_most: BUFFERS_PER_WORKER * workers + ahead / (buffer_bytes + HEADROOM),
             unit_bytes: buffer_bytes as u64,
@@ -288,7 +290,8 @@ impl<'p> Supply<'p> {
     fn open(&self, file: File) {
         let File { number, blocks } = file;
         let cutter = Cutter::new(self.packed, number, self.unit_bytes);
-        let stitch = Stitch::new(self.cut, self.blocks, number, blocks);
+        let at = (self.packed.number, number);
+        let stitch = Stitch::new((self.cut, self.torn), self.blocks, at, blocks);
         let mut state = self.state.lock();
         state.opening -= 1;
         state.lanes.push(Lane::new(number, cutter, stitch));

@@ -346,7 +346,8 @@ mod tests {
     fn plan(cut: Cut) -> Plan {
         let (sources, bytes) = (Vec::new(), 64 << 10);
         let (split_bytes, unit_bytes, reads) = (bytes, bytes, Reads::Cached);
-        let cutting = Cutting { tile_bytes: bytes, split_bytes, unit_bytes, reads };
+        let cutting =
+            Cutting { tile_bytes: bytes, split_bytes, unit_bytes, reads, skip_torn: false };
         Plan::new(Input { sources, passed_over: 0 }, cut, cutting).unwrap()
     }
 

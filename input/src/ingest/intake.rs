@@ -12,7 +12,7 @@ use crate::codec::Supply;
 use crate::error::{Place, Result};
 use crate::failure::guard;
 use crate::input::StreamSource;
-use crate::plan::Packed;
+use crate::plan::{Packed, Part};
 use crate::schedule::{PerWorker, Step};
 use crate::sizing::Units;
 use crate::unit::{Next, Unit};
@@ -105,7 +105,10 @@ impl<'p> Intake<'p> {
             Way::Ranged(feed) => Ok(feed.oversee()),
             Way::Packed(_) => Ok(AheadTotals::default()),
             Way::Stream(stream, queue) => {
-                let read = || read_stream(stream, &plan.cut, queue, &plan.tally);
+                let is_this =
+                    |part: &Part| matches!(part, Part::Stream(one) if std::ptr::eq(one, *stream));
+                let part = plan.parts.iter().position(is_this).unwrap_or_default();
+                let read = || read_stream(stream, plan, part, queue);
                 guard(|| Place::stage(STAGE), read).map(|()| AheadTotals::default())
             }
         }

@@ -6,11 +6,11 @@ use super::tiles::read_tiles;
 use crate::codec::{HEAD_BYTES, Head, ReadAt, Reading, Source, copy_first, may_become, sniff};
 use crate::error::{Error, InputError, Result};
 use crate::failure::Failure;
-use crate::input::{Cut, Format, StreamKind, StreamSource};
+use crate::input::{Format, StreamKind, StreamSource};
 use crate::memory::BlockPool;
 use crate::memory::InputBuffer;
 use crate::origin;
-use crate::plan::Tally;
+use crate::plan::{Plan, Tally};
 use crate::schedule::Pool;
 use crate::sync::{Condvar, Mutex};
 use crate::timeline;
@@ -125,19 +125,19 @@ impl<'p> StreamQueue<'p> {
     }
 }
 
-/// Reads a stream to its end into `queue`. Ends early, with [`Error::Cancelled`], when the run stops. The
-/// queue is ended in any case. A compressed stream is decompressed, and counted by `tally`.
+/// Reads a stream, part `part` of a plan, to its end into `queue`. Ends early, with [`Error::Cancelled`], when the run
+/// stops. The queue is ended in any case. A compressed stream is decompressed, and counted in the plan.
 pub(super) fn read_stream(
     stream: &StreamSource,
-    cut: &Cut,
+    plan: &Plan,
+    part: usize,
     queue: &StreamQueue<'_>,
-    tally: &Tally,
 ) -> Result<()> {
     // Even when the search for a border panics, because the workers wait for the end.
     let _ending = Ending { queue };
     match &stream.kind {
-        StreamKind::Tiles(tiles) => read_tiles(&stream.name, tiles, cut, queue),
-        StreamKind::Stdin | StreamKind::Path => read_blocks(stream, cut, queue, tally),
+        StreamKind::Tiles(tiles) => read_tiles(&stream.name, tiles, &plan.cut, queue),
+        StreamKind::Stdin | StreamKind::Path => read_blocks(stream, plan, part, queue),
     }
 }
 
@@ -154,10 +154,11 @@ impl Drop for Ending<'_> {
 
 fn read_blocks(
     stream: &StreamSource,
-    cut: &Cut,
+    plan: &Plan,
+    part: usize,
     queue: &StreamQueue<'_>,
-    tally: &Tally,
 ) -> Result<()> {
+    let Plan { cut, tally, torn, .. } = plan;
     let mut source = Bytes::of(stream, Open::new(stream, queue)?, queue.memory)?;
     let mut buffer = queue.take_free()?;
     let (mut have, mut offset, mut looked) = (0_usize, 0_u64, 0_usize);
@@ -171,8 +172,9 @@ fn read_blocks(
         let ended = count == 0;
         if ended {
             let length = offset + have as u64;
-            cut.check_length(length, || stream.name.clone())?;
+            let whole = torn.whole(cut, length, (part, 0), || stream.name.clone())?;
             source.count_in(tally, length);
+            have -= (length - whole) as usize;
             if have > 0 {
                 queue.push(buffer, have, offset, newlines);
             }

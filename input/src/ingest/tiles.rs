@@ -6,6 +6,7 @@ use super::stream::StreamQueue;
 use crate::error::{InputError, Result};
 use crate::input::{Cut, TileStream};
 use crate::origin;
+use crate::plan::Torn;
 use std::path::Path;
 
 /// Copies tiles to their end into `queue`.
@@ -42,7 +43,8 @@ pub(super) fn read_tiles(
 
 /// Where a split of the first `nominal` bytes of a tile ends: the border there or the next.
 fn split_end(name: &Path, cut: &Cut, bytes: &[u8], nominal: usize) -> Result<usize, InputError> {
-    cut.check_length(bytes.len() as u64, || name.to_path_buf())?;
+    // A caller's tiles are of whole records, so nothing is torn.
+    Torn::default().whole(cut, bytes.len() as u64, (0, 0), || name.to_path_buf())?;
     if let Cut::Fixed(record) = *cut {
         let whole = (nominal as u64).next_multiple_of(record);
         return Ok(bytes.len().min(usize::try_from(whole).unwrap_or(usize::MAX)));

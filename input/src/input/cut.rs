@@ -2,10 +2,9 @@
 //! belongs to the split in which it begins, and the reader of the split reads on to its end.
 
 use super::delimiter::Delimiter;
-use crate::error::{Error, InputError, Result};
+use crate::error::{Error, Result};
 use crate::tokenize::WordClass;
 use std::fmt;
-use std::path::PathBuf;
 
 /// Where a job's input may be cut, so that no record is torn.
 #[derive(Clone, Copy, Debug)]
@@ -104,18 +103,12 @@ impl Cut {
         }
     }
 
-    /// Refuses a file of `length` bytes that does not consist of whole records.
+    /// Returns how many of `length` bytes of a file are whole records, as far as their size is fixed.
     #[doc(hidden)]
-    pub fn check_length(
-        &self,
-        length: u64,
-        path: impl FnOnce() -> PathBuf,
-    ) -> Result<(), InputError> {
+    pub fn whole_bytes(&self, length: u64) -> u64 {
         match *self {
-            Cut::Fixed(record) if !length.is_multiple_of(record) => {
-                Err(InputError::Ragged { path: path(), length, record })
-            }
-            _ => Ok(()),
+            Cut::Fixed(record) => length - length % record,
+            _ => length,
         }
     }
 

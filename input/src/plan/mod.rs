@@ -18,6 +18,7 @@ mod packed;
 mod reads;
 mod tally;
 mod tiles;
+mod torn;
 
 pub use layout::{Extent, Layout};
 pub use packed::Packed;
@@ -25,6 +26,7 @@ pub use reads::DirectReads;
 pub use reads::Reads;
 pub use tally::FormatFigures;
 pub use tally::Tally;
+pub use torn::Torn;
 
 use crate::error::Result;
 use crate::input::{
@@ -49,6 +51,8 @@ pub struct Cutting {
     /// The bytes that a worker takes at first.
     pub unit_bytes: u64,
     pub reads: Reads,
+    /// Whether a file may end within a record of a fixed size; else that is an error.
+    pub skip_torn: bool,
 }
 
 /// The files to read, and how they are cut.
@@ -67,6 +71,7 @@ pub struct Plan {
     pub passed_over: u64,
     /// The counts of decompressed files.
     pub tally: Tally,
+    pub torn: Torn,
 }
 
 /// The likely expansion of compressed text, for sizes that need not be exact.
@@ -97,7 +102,7 @@ impl Plan {
     /// # Errors
     /// [`InputError::Ragged`](crate::error::InputError::Ragged) for a file that is not whole records of a fixed size.
     pub fn new(input: Input, cut: Cut, cutting: Cutting) -> Result<Plan> {
-        let Cutting { tile_bytes, reads, .. } = cutting;
+        let Cutting { tile_bytes, reads, skip_torn, .. } = cutting;
         let unit_bytes = cutting.unit_bytes.min(tile_bytes);
         let split_bytes = cutting.split_bytes.min(tile_bytes);
         let mut plan = Plan {
@@ -110,6 +115,7 @@ impl Plan {
             bytes: 0,
             passed_over: input.passed_over,
             tally: Tally::default(),
+            torn: Torn::new(skip_torn),
         };
         for source in input.sources {
             plan.add(source)?;
@@ -233,8 +239,10 @@ impl Plan {
                 return Ok(());
             }
         };
+        let number = self.parts.len();
         for file in 0..material.files() {
-            self.cut.check_length(material.bytes(file), || material.path(file))?;
+            let path = || material.path(file);
+            self.torn.whole(&self.cut, material.bytes(file), (number, file), path)?;
         }
         let in_memory = matches!(material, Material::Memory(_));
         if self.cut.is_in_order() && !in_memory && material.files() > 0 {
@@ -244,12 +252,12 @@ impl Plan {
             return Ok(());
         }
         let whole = matches!(self.cut, Cut::Whole) || self.cut.is_in_order();
-        let lengths = (0..material.files()).map(|file| material.bytes(file));
+        let lengths = (0..material.files()).map(|file| self.cut.whole_bytes(material.bytes(file)));
         let layout = Layout::new(lengths, self.tile_bytes, self.split_bytes, whole);
         self.files += material.files() as u64;
         self.bytes += layout.bytes();
         self.parts.push(Part::Ranged(Box::new(Ranged {
-            number: self.parts.len(),
+            number,
             material,
             layout,
             direct: DirectReads::default(),

@@ -15,7 +15,8 @@ fn numbers_ascend_by_file_and_leave_room_for_the_largest_expansion() {
         PackedFiles { from: Some(Arc::new(Nothing)), files, formats: vec![Format::Gzip; 4] };
     let input = Input { sources: vec![Source::Packed(packed)], passed_over: 0 };
     let (tile_bytes, split_bytes, unit_bytes) = (32 << 20, 64 << 10, 64 << 10);
-    let cutting = Cutting { tile_bytes, split_bytes, unit_bytes, reads: Reads::Cached };
+    let cutting =
+        Cutting { tile_bytes, split_bytes, unit_bytes, reads: Reads::Cached, skip_torn: false };
     let plan = Plan::new(input, Cut::Lines, cutting).unwrap();
     let [Part::Packed(packed)] = &plan.parts[..] else { panic!("a part of compressed files") };
     let (mut weight, mut end) = (0, 0);
