@@ -141,7 +141,8 @@ check-wheel: wheel ## Test the wheel to publish on the first CPython (slow); TES
 
 # Maven and pip leave cores idle, so they run beside the Rust compiler. The Rust tests wait for them, because some
 # tests measure time. Their output follows that of the Rust tests. The page is tested beside the Python package, whose
-# last CPython leaves a core idle. Each part runs even if another failed.
+# last CPython leaves a core idle; of the CPythons, the first and the last (`make test-python` takes all). Each part runs
+# even if another failed.
 test: ## Run all tests, those in the documentation too
 	@output=$$(mktemp) && status=0; \
 	$(MAKE) --keep-going python-environments test-hadoop test-hadoop-compat >"$$output" 2>&1 & others=$$!; \
@@ -151,7 +152,7 @@ test: ## Run all tests, those in the documentation too
 	$(MAKE) test-rust || status=1; \
 	cat "$$output"; \
 	$(MAKE) test-page TEGULA_PAGE=$(TARGET)/debug/tegula >"$$output" 2>&1 & others=$$!; \
-	$(MAKE) test-python || status=1; \
+	$(MAKE) test-python PYTHONS="$(sort $(firstword $(PYTHONS)) $(lastword $(PYTHONS)))" || status=1; \
 	wait $$others || status=1; \
 	cat "$$output"; \
 	exit $$status
@@ -458,7 +459,7 @@ bench-units: need-cargo need-pocl need-python ## Time units of devices by their 
 bench-nodes-sizes: build need-python ## Time four jobs over small nodes by the size of their input (as root); RUNS=5
 	python3 bench/compare/nodes_sizes.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
-bench-pipeline: build need-python $(CORPUS)/$(PIPELINE_TEXT) ## Time tiles that overlap beside tiles that do not; RUNS=5
+bench-pipeline: build need-python $(foreach input,$(PIPELINE_TEXT) zipf100.txt logins.txt tera.bin,$(CORPUS)/$(input)) ## Time tiles that overlap beside tiles that do not; RUNS=5
 	python3 bench/compare/pipeline.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) --text $(PIPELINE_TEXT)
 
 bench-sizing: build need-python $(CORPUS)/source.txt $(CORPUS)/stations.txt $(CORPUS)/tera.bin ## Time the sizes that are found beside fixed ones; RUNS=5

@@ -5,7 +5,7 @@ use super::*;
 use serde_json::Value;
 use std::io::Read;
 
-const LIMIT: u64 = 44 << 20;
+const LIMIT: u64 = 34 << 20;
 const PIECE_BYTES: usize = 16 << 20;
 
 /// Members, frames or streams of [`PIECE_BYTES`] of one byte, by the ending of the file's name.
