@@ -2,9 +2,9 @@
 """Measures reading that overlaps mapping, from a source of a given rate and from a cold file.
 
 Takes a folder with a text and a longer one that is read cold, and the program `ingest` of the bench crate; prints
-its tables, and whether both together took at most 1.05 of the longer of reading and computing (of the least that is
-possible, where the map does not cost the same all along), and the engine's own choice of a split's size
-at most 1.05 of the best fixed one's time. Writes all that was printed.
+its tables, and whether both together took at most 1.05 of the longer of reading and computing, and of the least that is
+possible: where the map does not cost the same all along, or processors are busy with both. So is the engine's own choice
+of a split's size beside the best fixed one's time. Of a cold file the better of both ways to read it counts. Writes all that was printed.
 
     python3 bench/compare/ingest.py --corpus bench/corpus --binary target/release/ingest
 """
@@ -59,6 +59,7 @@ def main() -> int:
         print(f"### {workers} workers\n\n{table(rates[0], rates[1:])}\n")
         for job, of, column in (
             ("beginnings", "the longer one", -2),
+            ("beginnings", "the least possible", -1),
             ("words", "the longer one", -2),
             ("words", "the least possible", -1),
         ):
@@ -72,11 +73,10 @@ def main() -> int:
         text = options.corpus / options.cold_text
         cold = rows_of(printed_by(options.binary, "cold", text, workers, options.runs))
         print(table(cold[0], cold[1:]) + "\n")
-        ratio = float(next(row[4] for row in cold if row[0] == "direct"))
-        print(
-            verdict(ratio <= MOST, f"a cold file took {ratio:.3f} of the longer one")
-            + "\n"
-        )
+        for of, column in (("the longer one", 5), ("the least possible", 6)):
+            ratio = min(float(row[column]) for row in cold[1:])
+            print(verdict(ratio <= MOST, f"a cold file took {ratio:.3f} of {of}"))
+        print()
         raw[f"workers {workers}"] = {"rates": rates, "sizes": sizes, "cold": cold}
     results = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """What it saves that tiles overlap: the same jobs with `--pipeline on` and `off`, turn and turn about.
 
-The jobs are those of Ostrich's figure 21, whose reduce is not balanced: an index of one word, so that all
-pairs go to one partition, beside a word count whose keys are many. Idle time is that of the workers'
-lanes in `--timeline`, of the last run. Takes a folder with a text and tegula's binary; prints a Markdown table and
-writes the raw results.
+The jobs are those of Ostrich's figure 21, and an index of one word, whose pairs all go to one partition, so that its
+reduce is not balanced. Idle time is that of the workers' lanes in `--timeline`, of the last run. Takes a folder with a
+text, logins and records, and tegula's binary; prints a Markdown table and writes the raw results.
 
     python3 bench/compare/pipeline.py --corpus bench/corpus --tegula target/release/tegula
 """
@@ -29,20 +28,23 @@ from measure import (
 
 WORKERS = 2
 TILE = "8M"
-# `@` stands for a frequent word of the text.
+# Name, command (`@` stands for a frequent word of the text) and the input if it is not the text.
 JOBS = (
-    ("index of one word", ("index", "--word", "@")),
-    ("word count", ("wordcount", "--words", "whitespace")),
+    ("index of one word", ("index", "--word", "@"), ""),
+    ("inverted index", ("index",), "zipf100.txt"),
+    ("word count", ("wordcount", "--words", "whitespace"), ""),
+    ("log statistics", ("logstats",), "logins.txt"),
+    ("sort", ("sort", "--records", "terasort"), "tera.bin"),
 )
 
 
 def programs_of(options: argparse.Namespace, folder: Path) -> list[Program]:
-    path = options.corpus / options.text
-    if not path.is_file():
-        raise Failed(f"{path} is missing; see make corpus")
-    word = ours.frequent_word(path)
     programs = []
-    for name, command in JOBS:
+    for name, command, input in JOBS:
+        path = options.corpus / (input or options.text)
+        if not path.is_file():
+            raise Failed(f"{path} is missing; see make corpus")
+        word = ours.frequent_word(path) if "@" in command else ""
         for form in ("off", "on"):
             trace = folder / f"{name.replace(' ', '-')}-{form}.json"
             flags = [word if flag == "@" else flag for flag in command]

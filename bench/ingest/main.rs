@@ -5,8 +5,9 @@
 //! time of a word count with splits of fixed sizes and with the engine's choice.
 //!
 //! `least` is the lower bound of any pipeline: a map that is faster at first, while its tables are small,
-//! waits for the source then, and cannot make up for it later. It is computed from the progress of a map that
-//! reads from memory.
+//! waits for the source then, and cannot make up for it later (from the progress of a map that reads from
+//! memory); and reading takes processor time, too, so both cannot take less than the processor time of each
+//! alone, on all processors.
 //! With the word `cold` before the file and no latency, measures a cold file instead (`cold.rs`).
 
 mod cold;
@@ -161,7 +162,7 @@ fn measure(
     let rate = RATE_OF_SIZES * bytes.len() as f64 / compute;
     for split_bytes in SIZES {
         let source = || Throttled::input(&bytes, rate, latency);
-        let both = median(runs, || map_seconds(&engine, &Words, source(), split_bytes))?;
+        let both = median(runs, || mapped(&engine, &Words, source(), split_bytes))?.wall;
         let name = split_bytes.map_or("auto".to_owned(), |bytes| bytes.to_string());
         println!("{name}\t{both:.4}");
     }
@@ -177,17 +178,19 @@ fn rates<J: Job>(
     runs: usize,
     latency: Duration,
 ) -> Result<f64> {
-    let from_memory = || map_seconds(engine, job, Input::shared(Arc::clone(bytes)), None);
-    let compute = median(runs, from_memory)?;
+    let from_memory = || mapped(engine, job, Input::shared(Arc::clone(bytes)), None);
+    let Mapped { wall: compute, cpu: compute_cpu, .. } = median(runs, from_memory)?;
     let course = course(from_memory_watched(engine, job, bytes)?);
     for part in RATES {
         let rate = part * bytes.len() as f64 / compute;
         let source = || Throttled::input(bytes, rate, latency);
-        let read = median(runs, || map_seconds(engine, &Nothing, source(), None))?;
-        let both = median(runs, || map_seconds(engine, job, source(), None))?;
+        let read = median(runs, || mapped(engine, &Nothing, source(), None))?;
+        let both = median(runs, || mapped(engine, job, source(), None))?.wall;
+        let on_all = on_all_processors(read.cpu + compute_cpu);
+        let read = read.wall;
         let arrival = |part_read: f64| part_read * bytes.len() as f64 / rate;
         let least = course.iter().map(|(read, time)| arrival(*read) + compute * (1.0 - time));
-        let least = least.fold(read.max(compute), f64::max);
+        let least = least.fold(read.max(compute).max(on_all), f64::max);
         println!(
             "{name}\t{part}\t{:.0}\t{read:.4}\t{compute:.4}\t{least:.4}\t{both:.4}\t{:.3}\t{:.3}",
             rate / 1e6,
@@ -232,21 +235,46 @@ fn course(seen: Vec<(u64, f64)>) -> Vec<(f64, f64)> {
     seen.into_iter().map(part).collect()
 }
 
-/// Returns the map stage's time.
-fn map_seconds<J: Job>(
+/// A run's map stage: seconds, processor time of all threads, and bytes that were read past the page cache.
+#[derive(Clone, Copy)]
+struct Mapped {
+    wall: f64,
+    cpu: f64,
+    direct_bytes: u64,
+}
+
+fn mapped<J: Job>(
     engine: &Engine,
     job: &J,
     input: Input,
     split_bytes: Option<u64>,
-) -> Result<f64> {
-    let options = Options { split_bytes, ..Options::default() };
-    let output = engine.job(job).options(&options).run(input)?;
-    let stages = output.stats().stages.iter();
-    Ok(stages.filter(|time| time.stage == Stage::Map).map(|time| time.wall.as_secs_f64()).sum())
+) -> Result<Mapped> {
+    run(engine, job, input, &Options { split_bytes, ..Options::default() })
 }
 
-fn median(runs: usize, mut run: impl FnMut() -> Result<f64>) -> Result<f64> {
-    let mut times = (0..runs.max(1)).map(|_| run()).collect::<Result<Vec<f64>>>()?;
-    times.sort_unstable_by(f64::total_cmp);
-    Ok(times[times.len() / 2])
+fn run<J: Job>(engine: &Engine, job: &J, input: Input, options: &Options) -> Result<Mapped> {
+    let output = engine.job(job).options(options).run(input)?;
+    let stats = output.stats();
+    let map = || stats.stages.iter().filter(|time| time.stage == Stage::Map);
+    Ok(Mapped {
+        wall: map().map(|time| time.wall.as_secs_f64()).sum(),
+        cpu: map().map(|time| time.cpu.as_secs_f64()).sum(),
+        direct_bytes: stats.direct_bytes,
+    })
+}
+
+/// Returns the time of the run in the middle, and the processor time of that in the middle of these.
+fn median(runs: usize, mut run: impl FnMut() -> Result<Mapped>) -> Result<Mapped> {
+    let mut runs = (0..runs.max(1)).map(|_| run()).collect::<Result<Vec<Mapped>>>()?;
+    let middle = runs.len() / 2;
+    runs.sort_unstable_by(|a, b| a.cpu.total_cmp(&b.cpu));
+    let cpu = runs[middle].cpu;
+    let direct_bytes = runs.iter().map(|run| run.direct_bytes).min().unwrap_or(0);
+    runs.sort_unstable_by(|a, b| a.wall.total_cmp(&b.wall));
+    Ok(Mapped { wall: runs[middle].wall, cpu, direct_bytes })
+}
+
+/// Returns the least seconds for this much processor time.
+fn on_all_processors(cpu: f64) -> f64 {
+    cpu / std::thread::available_parallelism().map_or(1, usize::from) as f64
 }

@@ -129,8 +129,8 @@ def chunks(kept: Kept) -> Made:
                 f"{auto:.3f} s",
                 f"{auto / best:.3f}",
                 f"{apart:.2f} s",
-                f"{cold[3]} s",
-                f"{apart / float(cold[3]):.2f}x",
+                f"{cold[4]} s",
+                f"{apart / float(cold[4]):.2f}x",
             ]
         )
     rows.insert(

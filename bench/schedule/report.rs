@@ -19,6 +19,7 @@ struct Row {
     chips: usize,
     flat: Simulated,
     grouped: Simulated,
+    waiting: Simulated,
 }
 
 struct Panel {
@@ -52,7 +53,8 @@ fn panel(job: &Costs, per_chip: usize) -> Result<Panel, Box<dyn Error>> {
     let mut rows = Vec::new();
     for cores in CORES {
         let (flat, grouped) = (run(cores, Scheduler::Flat)?, run(cores, Scheduler::Grouped)?);
-        rows.push(Row { cores, chips: cores.div_ceil(per_chip), flat, grouped });
+        let waiting = run(cores, Scheduler::Waiting)?;
+        rows.push(Row { cores, chips: cores.div_ceil(per_chip), flat, grouped, waiting });
     }
     let title = format!("{}, chips of {per_chip} cores", job.name);
     Ok(Panel { title, one_core_ns: rows[0].flat.nanoseconds, rows })
@@ -66,14 +68,14 @@ impl Panel {
 
 fn table(panel: &Panel) -> String {
     let mut text = format!("\n**{}**\n\n", panel.title);
-    text += "| cores | chips | speed-up, flat | grouped | remote splits, flat | grouped | idle, flat | grouped | tiles stolen |\n";
-    text += "|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
+    text += "| cores | chips | speed-up, flat | grouped | remote splits, flat | grouped | idle, flat | grouped | tiles stolen | flat, tiles wait | idle |\n";
+    text += "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
     for row in &panel.rows {
-        let Row { cores, chips, flat, grouped } = row;
+        let Row { cores, chips, flat, grouped, waiting } = row;
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "| {cores} | {chips} | {:.1} | {:.1} | {:.1} % | {:.1} % | {:.2} % | {:.2} % | {} |",
+            "| {cores} | {chips} | {:.1} | {:.1} | {:.1} % | {:.1} % | {:.2} % | {:.2} % | {} | {:.1} | {:.2} % |",
             panel.speed_up(flat),
             panel.speed_up(grouped),
             flat.remote * 100.0,
@@ -81,6 +83,8 @@ fn table(panel: &Panel) -> String {
             flat.idle * 100.0,
             grouped.idle * 100.0,
             grouped.tiles_stolen,
+            panel.speed_up(waiting),
+            waiting.idle * 100.0,
         );
     }
     text + "\n"

@@ -14,7 +14,7 @@ pub(crate) struct Simulated {
     pub(crate) nanoseconds: u64,
     /// Part of all splits whose bytes came from another chip's memory.
     pub(crate) remote: f64,
-    /// Part of all workers' time in which they had nothing left to do.
+    /// Part of all workers' time in which they had nothing to do.
     pub(crate) idle: f64,
     pub(crate) tiles_stolen: u64,
 }
@@ -26,6 +26,8 @@ pub(crate) enum Scheduler {
     Flat,
     /// Each chip's from its own.
     Grouped,
+    /// All workers from one, and none begins a tile before all have ended the one before.
+    Waiting,
 }
 
 /// The word of a tile that takers write: who had it last, and when it is free again.
@@ -44,34 +46,41 @@ pub(crate) fn simulate(
 ) -> Result<Simulated> {
     let chips = Placement::new(&machine.topology()?, machine.cores);
     let flat = Placement::flat(machine.cores);
-    let placement = if scheduler == Scheduler::Flat { &flat } else { &chips };
+    let placement = if scheduler == Scheduler::Grouped { &chips } else { &flat };
     let per_tile = costs.splits_per_tile as u64;
-    let hand_out = HandOut::new((1..=tiles as u64).map(|tile| tile * per_tile), placement);
     let homes = homes(tiles, &chips);
     let mut lines = vec![Line::default(); tiles];
-    let mut next: BinaryHeap<_> = (0..machine.cores).map(|worker| Reverse((0, worker))).collect();
-    let (mut done_ns, mut remote) = (Vec::new(), 0_u64);
-    while let Some(Reverse((now_ns, worker))) = next.pop() {
-        let Some(splits) = hand_out.take(worker, 1) else {
-            done_ns.push(now_ns);
-            continue;
-        };
-        let tile = (splits.start / per_tile) as usize;
-        let chip = chips.group_of(worker);
-        let taken_ns = lines[tile].pass_to(chip, now_ns);
-        let cost_ns = costs.of(splits.start, tiles as u64 * per_tile) as f64;
-        let far = if homes[tile] == chip { 0.0 } else { REMOTE_FACTOR - 1.0 };
-        remote += u64::from(homes[tile] != chip);
-        let split_ns = (cost_ns * (1.0 + costs.memory_part * far)) as u64;
-        next.push(Reverse((taken_ns + split_ns, worker)));
+    let together = if scheduler == Scheduler::Waiting { 1 } else { tiles };
+    let (mut last_ns, mut idle, mut remote, mut tiles_stolen) = (0, 0, 0_u64, 0);
+    for first in (0..tiles).step_by(together) {
+        let hand_out = HandOut::new((1..=together as u64).map(|tile| tile * per_tile), placement);
+        let begin = |worker| Reverse((last_ns, worker));
+        let mut next: BinaryHeap<_> = (0..machine.cores).map(begin).collect();
+        let mut done_ns = Vec::new();
+        while let Some(Reverse((now_ns, worker))) = next.pop() {
+            let Some(splits) = hand_out.take(worker, 1) else {
+                done_ns.push(now_ns);
+                continue;
+            };
+            let split = first as u64 * per_tile + splits.start;
+            let tile = (split / per_tile) as usize;
+            let chip = chips.group_of(worker);
+            let taken_ns = lines[tile].pass_to(chip, now_ns);
+            let cost_ns = costs.of(split, tiles as u64 * per_tile) as f64;
+            let far = if homes[tile] == chip { 0.0 } else { REMOTE_FACTOR - 1.0 };
+            remote += u64::from(homes[tile] != chip);
+            let split_ns = (cost_ns * (1.0 + costs.memory_part * far)) as u64;
+            next.push(Reverse((taken_ns + split_ns, worker)));
+        }
+        last_ns = done_ns.iter().copied().max().unwrap_or(last_ns);
+        idle += done_ns.iter().map(|done| last_ns - done).sum::<u64>();
+        tiles_stolen += hand_out.shares().iter().map(|share| share.tiles_stolen).sum::<u64>();
     }
-    let last = done_ns.iter().copied().max().unwrap_or(0);
-    let idle: u64 = done_ns.iter().map(|done| last - done).sum();
     Ok(Simulated {
-        nanoseconds: last,
+        nanoseconds: last_ns,
         remote: remote as f64 / (tiles as u64 * per_tile) as f64,
-        idle: idle as f64 / (last * machine.cores as u64).max(1) as f64,
-        tiles_stolen: hand_out.shares().iter().map(|share| share.tiles_stolen).sum(),
+        idle: idle as f64 / (last_ns * machine.cores as u64).max(1) as f64,
+        tiles_stolen,
     })
 }
 
