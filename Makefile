@@ -405,10 +405,10 @@ bench-stations: build $(VENV)/compare $(CORPUS)/stations.txt ## Time temperature
 bench-logstats: build $(VENV)/compare $(CORPUS)/logins.txt ## Time a log of a million users beside other programs
 	$(VENV)/bin/python bench/compare/logstats.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
-bench-containers: need-cargo need-python $(CONTAINER_TEXTS:%=$(CORPUS)/%.txt) ## Time every container on the workloads of Metis; RUNS=5
+bench-containers: need-cargo need-python $(CONTAINER_TEXTS:%=$(CORPUS)/%.txt) ## Time every container on the workloads of Metis (slow); RUNS=5 CONTAINER_JOBS="index map"
 	cargo build --release -p tegula-bench
 	python3 bench/compare/containers.py --corpus $(CORPUS) --binary $(TARGET)/release/containers \
-		--runs $(RUNS)
+		--runs $(RUNS) $(if $(CONTAINER_JOBS),--jobs $(CONTAINER_JOBS))
 
 bench-index: build need-python $(INDEX_TEXTS:%=$(CORPUS)/%.txt) ## Time the inverted index beside Metis; METIS_WR=program
 	python3 bench/compare/index.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
@@ -498,7 +498,7 @@ bench-hadoop-memory: need-java need-python ## Sort 4 GB with a heap of 1 GB (12 
 COSTS := bench/results/split_costs.txt
 bench-groups: need-cargo $(if $(RECORD),$(COST_TEXTS:%=$(CORPUS)/%.txt)) ## Simulate groups on 1 to 256 cores; RECORD=1
 	cargo build --release -p tegula-bench
-	$(if $(RECORD),{ echo "# Microseconds of processor time per split, one worker; $$(uname -srm), commit $$(git rev-parse --short HEAD)"; \
+	$(if $(RECORD),{ echo "# Microseconds of processor time per split$(,) one worker; $$(uname -srm)$(,) commit $$(git rev-parse --short HEAD)"; \
 		$(TARGET)/release/schedule record even $(CORPUS)/letters.txt; \
 		$(TARGET)/release/schedule record uneven $(CORPUS)/letters100.txt $(CORPUS)/distinct.txt; \
 		} > $(COSTS))

@@ -130,6 +130,7 @@ def main() -> int:
     parser.add_argument(
         "--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS)
     )
+    parser.add_argument("--jobs", nargs="+", choices=WORKERS, default=list(WORKERS))
     parser.add_argument(
         "--out", type=Path, default=HERE.parent / "results/containers.json"
     )
@@ -141,7 +142,7 @@ def main() -> int:
         )
     everything, all_close = [], True
     with tempfile.TemporaryDirectory() as folder:
-        for job in WORKERS:
+        for job in options.jobs:
             programs = programs_of(options, job, Path(folder) / "prediction.json")
             measured = interleaved(programs, options.runs, check_same)
             everything += measured

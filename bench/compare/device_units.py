@@ -26,7 +26,8 @@ def rows_of(runs: list[dict]) -> list[list[str]]:
         fixed: dict[int, list[float]] = {}
         for run in of:
             if run["fixed_bytes"] is not None:
-                fixed.setdefault(run["fixed_bytes"], []).append(run["span_s"])
+                # What memory had room for, of the size that was set.
+                fixed.setdefault(run["unit_bytes"], []).append(run["span_s"])
         best = min(fixed, key=lambda size: median(fixed[size]))
         found = [run for run in of if run["fixed_bytes"] is None]
         span = median(run["span_s"] for run in found)

@@ -3,8 +3,8 @@
 
 Each node may hold 64 MiB, and has a quota of a core: 0.8, 0.4, 0.2 and 0.1. `basic` gives each an equal part of the input
 at once, as the paper's Basic does, here separate processes under the same quotas and limits, of which the slowest decides.
-`leases` is one job over nodes that are sent their input in units whose size they find; k-means, which is a job a round, reads
-it on each node. The inputs are drawn by a seed, in as many files as there are parts. As root.
+`leases` is one job over nodes, of which the first reads the input and the others are sent it in units whose size they find;
+k-means, which is a job a round, reads it on each node. The inputs are drawn by a seed, in as many files as there are parts. As root.
 
     python3 bench/compare/nodes_sizes.py --tegula target/release/tegula --corpus bench/corpus
 """
@@ -93,8 +93,10 @@ def basic(command: list[str], parts: list[Path]) -> float:
 
 def leases(command: list[str], parts: list[Path], streamed: bool) -> float:
     """Return how long nodes under the same quotas need for all of it."""
-    form = f"1x1:{MEMORY}:streamed" if streamed else f"1x1:{MEMORY}"
-    nodes = ",".join([form] * len(QUOTAS))
+    # The first one sends it to the others.
+    first = f"1x1:{MEMORY}"
+    rest = f"{first}:streamed" if streamed else first
+    nodes = ",".join([first, *[rest] * (len(QUOTAS) - 1)])
     argv = [*command, *map(str, parts), "--nodes", f"local:{nodes}", "-j", "1"]
     argv += ["-o", "/dev/null", "--progress", "off"]
     with groups_of(groups := [Group(f"n{at}", q) for at, q in enumerate(QUOTAS)]):

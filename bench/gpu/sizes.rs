@@ -64,7 +64,7 @@ fn emulated(seed: u64) -> Result<(), Fault> {
     for (name, cliff) in TABLE {
         let split = 64 << 10;
         let fresh = || {
-            Ok(Accelerator::new(Emulated::new(Model {
+            let device = Accelerator::new(Emulated::new(Model {
                 memory_bytes: 256 << 20,
                 link_bytes_s: 117e6,
                 overhead: Duration::from_micros(200),
@@ -74,7 +74,9 @@ fn emulated(seed: u64) -> Result<(), Fault> {
                 noise: 0.05,
                 seed: seed + 1,
                 ..Model::default()
-            })))
+            }));
+            // All of it, so that there is room for the largest units.
+            Ok(device.memory_bytes(256 << 20))
         };
         let units = Units {
             offload: bytes_of_units(),

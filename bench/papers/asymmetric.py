@@ -201,7 +201,8 @@ def of_units(kept: Kept) -> dict[tuple[str, str], tuple[dict[int, float], list[d
         if run["fixed_bytes"] is None:
             free.append(run)
         else:
-            size = run["fixed_bytes"]
+            # What memory had room for, of the size that was set.
+            size = run["unit_bytes"]
             spans.setdefault((*of, size), []).append(run["span_s"])
             fixed[size] = median(spans[*of, size])
     return found

@@ -98,7 +98,7 @@ def measure(names: list[str], options: argparse.Namespace) -> None:
                 result.target,
                 f"RUNS={runs}",
                 f"CORPUS={options.corpus}",
-                *result.variables.split(),
+                *result.variables,
             ]
         code = subprocess.run(argv, stdout=subprocess.DEVNULL).returncode
         # A benchmark that misses a target of its own has measured all the same.
