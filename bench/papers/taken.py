@@ -15,6 +15,7 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -335,7 +336,12 @@ def caches(options: argparse.Namespace, folder: Path) -> list[dict[str, object]]
             }
         )
         if options.phoenix and job == "word count":
-            peer = counted([str(options.phoenix), str(head)], is_peer=True)
+            try:
+                peer = counted([str(options.phoenix), str(head)])
+            except Failed as failure:
+                # Cachegrind knows no AVX-512, which `-march=native` may use.
+                print(f"Phoenix++ is left out: {failure}", file=sys.stderr)
+                continue
             rows.append(
                 {
                     "job": job,
@@ -347,8 +353,8 @@ def caches(options: argparse.Namespace, folder: Path) -> list[dict[str, object]]
     return rows
 
 
-def counted(argv: list[str], is_peer: bool = False) -> dict[str, int]:
-    """References to data and misses of a program in cachegrind's caches. The exit code of Phoenix++ says nothing."""
+def counted(argv: list[str]) -> dict[str, int]:
+    """References to data and misses of a program in cachegrind's caches."""
     tool = [
         "valgrind",
         "--tool=cachegrind",
@@ -367,7 +373,7 @@ def counted(argv: list[str], is_peer: bool = False) -> dict[str, int]:
             ("ll_misses", r"LLd misses"),
         )
     }
-    if (run.returncode != 0 and not is_peer) or not all(found.values()):
+    if run.returncode != 0 or not all(found.values()):
         raise Failed(f"{' '.join(argv)}, under valgrind: {run.stderr[-500:]}")
     return {
         name: int(match[1].replace(",", "")) for name, match in found.items() if match
