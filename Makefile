@@ -29,6 +29,7 @@ PYTHON_VENV := bench/.venv-python
 PYTHONS ?= $(shell for minor in 11 12 13 14 15; do for python in "$$HOME"/.pyenv/versions/3.$$minor.*/bin/python \
 	/usr/bin/python3.$$minor /usr/local/bin/python3.$$minor; do test -x $$python && echo $$python && break; done; done)
 PYTHON_VENVS := $(abspath $(TARGET))/python-venvs
+OUTER_PYTHONS = $(sort $(firstword $(PYTHONS)) $(lastword $(PYTHONS)))
 FIRST_PYTHON = $(subst /,@,$(firstword $(PYTHONS)))
 PYTHON_ENVIRONMENTS = $(foreach python,$(PYTHONS),$(PYTHON_VENVS)/$(subst /,@,$(python))/requirements)
 EMULATORS = $(abspath $(TARGET))/emulators
@@ -145,14 +146,14 @@ check-wheel: wheel ## Test the wheel to publish on the first CPython (slow); TES
 # even if another failed.
 test: ## Run all tests, those in the documentation too
 	@output=$$(mktemp) && status=0; \
-	$(MAKE) --keep-going python-environments test-hadoop test-hadoop-compat >"$$output" 2>&1 & others=$$!; \
+	$(MAKE) --keep-going python-environments test-hadoop test-hadoop-compat PYTHONS="$(OUTER_PYTHONS)" >"$$output" 2>&1 & others=$$!; \
 	trap 'kill $$others 2>/dev/null; rm -f "$$output"' EXIT; \
 	$(MAKE) --keep-going rust-test-programs test-wheel || status=1; \
 	wait $$others || status=1; \
 	$(MAKE) test-rust || status=1; \
 	cat "$$output"; \
 	$(MAKE) test-page TEGULA_PAGE=$(TARGET)/debug/tegula >"$$output" 2>&1 & others=$$!; \
-	$(MAKE) test-python PYTHONS="$(sort $(firstword $(PYTHONS)) $(lastword $(PYTHONS)))" || status=1; \
+	$(MAKE) test-python PYTHONS="$(OUTER_PYTHONS)" || status=1; \
 	wait $$others || status=1; \
 	cat "$$output"; \
 	exit $$status
