@@ -3,8 +3,9 @@
 
 Takes a folder with a text and a longer one that is read cold, and the program `ingest` of the bench crate; prints
 its tables, and whether both together took at most 1.05 of the longer of reading and computing, and of the least that is
-possible: where the map does not cost the same all along, or processors are busy with both. So is the engine's own choice
-of a split's size beside the best fixed one's time. Of a cold file the better of both ways to read it counts. Writes all that was printed.
+possible: where the map does not cost the same all along, or processors are busy with both. The engine's own choice of a
+split's size is held to the same beside the best fixed one. Of a cold file the better of both ways to read it counts.
+Writes all that was printed.
 
     python3 bench/compare/ingest.py --corpus bench/corpus --binary target/release/ingest
 """

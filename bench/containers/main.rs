@@ -1,7 +1,8 @@
-//! Word count, inverted index, or their map alone in a chosen container, for `compare/containers.py`. Takes a container, a job, a
-//! number of workers and a file; prints words, distinct words and a sum over all pairs of the answer, by which runs
-//! are compared. The array is not among the containers: its keys are integers. Those of Metis are none of the
-//! engine's (`forest`); for the one whose size is predicted, a fifth argument names a file for what was.
+//! Word count, inverted index, or their map alone in a chosen container, for `compare/containers.py`. Takes a
+//! container, a job, a number of workers and a file; prints words, distinct words and a sum over all pairs of the
+//! answer, by which runs are compared. The array is not among the containers: its keys are integers. Those of Metis
+//! are none of the engine's (`forest`); for the one whose size is predicted, a fifth argument names a file for what
+//! was.
 
 mod btree;
 mod forest;

@@ -1,6 +1,6 @@
 //! Times kernels by the size of their units, beside the size that is found: `make bench-units`. Takes the
 //! names of devices, which must be there, and a number of runs; prints a line of JSON for each run, with the
-//! time from the first unit to the last partial. A device that was emulated keeps its own clock.
+//! time from the first unit to the last partial. An emulated device keeps its own clock.
 //!
 //! This is table 1 and figure 8 of Rafique and others, "Supporting MapReduce on large-scale asymmetric
 //! multi-core clusters": there a node pages when a unit is too large.
