@@ -99,7 +99,7 @@ pub(crate) fn run<C: Aggregate>(
 
     drop(epochs);
     let mut stats = stats(context.close_planned(&plan), mapped, spread);
-    (stats.bad_records, stats.bad_first) = bad.finish(&plan);
+    (stats.bad_records, stats.bad_first) = plan.bad_records(&bad);
     saving.iter().for_each(|saving| saving.count_in(&mut stats));
     Ok(answer.finish(core, room, plan.into_names(list), stats, options))
 }

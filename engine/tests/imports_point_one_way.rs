@@ -30,7 +30,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "storage",
         ],
     ),
-    ("input", &["tokenize", "unit", "input", "origin", "plan", "bad", "split", "codec", "ingest"]),
+    ("input", &["tokenize", "unit", "input", "origin", "bad", "plan", "split", "codec", "ingest"]),
     ("device", &["device"]),
     ("pairs", &["combine", "aggregate", "key", "identity", "slots", "partial"]),
     (

@@ -4,7 +4,6 @@
 use crate::encoding::{Reading, put_bytes, put_number};
 use crate::error::{Error, Place, Result};
 use crate::origin::{Origin, OriginKind, newlines};
-use crate::plan::Plan;
 use crate::sync::Mutex;
 use std::mem;
 
@@ -163,13 +162,16 @@ impl BadRecords {
         self.found.lock().add(other);
     }
 
-    /// Returns their number, and the earliest of them. If lines are numbered, reads the file of each of these again,
-    /// up to the last of them.
-    pub fn finish(&self, plan: &Plan) -> (u64, Vec<BadRecord>) {
+    /// Returns their number, and the earliest of them; `origin` gives the origin of a file of a part. If lines are
+    /// numbered, reads the file of each of these again, up to the last of them.
+    pub(crate) fn finish<'p>(
+        &self,
+        origin: impl Fn(usize, usize) -> Origin<'p>,
+    ) -> (u64, Vec<BadRecord>) {
         let Found { count, first } = self.take();
         let mut before = ((usize::MAX, 0), 0, Some(0));
         let shown = first.into_iter().map(|Kept { at: (part, file, offset), line, cause }| {
-            let origin = plan.origin(part, file, None);
+            let origin = origin(part, file);
             if before.0 != (part, file) {
                 before = ((part, file), 0, self.has_lines.then_some(0));
             }

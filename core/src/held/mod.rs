@@ -551,7 +551,7 @@ impl<C: Aggregate> Answer<C> for Held<'_, C> {
         saving.iter().for_each(|saving| saving.count_in(&mut stats));
         let found = BadRecords::new(options.skip_bad, plan.cut.is_lines());
         found.add(&bad);
-        (stats.bad_records, stats.bad_first) = found.finish(&plan);
+        (stats.bad_records, stats.bad_first) = plan.bad_records(&found);
         Ok(answer.finish(core, room, plan.into_names(list), stats, &options))
     }
 }

@@ -28,6 +28,7 @@ pub use tally::FormatFigures;
 pub use tally::Tally;
 pub use torn::Torn;
 
+use crate::bad::{BadRecord, BadRecords};
 use crate::error::Result;
 use crate::input::{
     Cut, FileList, Format, Input, MEMORY, Material, PackedFiles, Source, StreamSource,
@@ -158,6 +159,12 @@ impl Plan {
                 Origin { part, kind }
             }
         }
+    }
+
+    /// Returns the number of bad records, and the earliest of them with their places. If lines are numbered, reads the
+    /// file of each of these again, up to the last of them.
+    pub fn bad_records(&self, bad: &BadRecords) -> (u64, Vec<BadRecord>) {
+        bad.finish(|part, file| self.origin(part, file, None))
     }
 
     /// Tiles of the parts whose length is known.

@@ -50,6 +50,6 @@ impl Torn {
 
     /// Returns the number of those that were skipped, and the first of them.
     pub fn finish(&self, plan: &Plan) -> (u64, Vec<BadRecord>) {
-        self.skipped.as_ref().map_or((0, Vec::new()), |skipped| skipped.finish(plan))
+        self.skipped.as_ref().map_or((0, Vec::new()), |skipped| plan.bad_records(skipped))
     }
 }
