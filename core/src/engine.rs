@@ -30,6 +30,7 @@ pub struct Engine {
 pub struct EngineBuilder {
     workers: Option<usize>,
     memory_bytes: Option<u64>,
+    held_bytes: Option<u64>,
     storage: Option<Arc<dyn Storage>>,
     groups: Grouping,
 }
@@ -258,6 +259,14 @@ impl EngineBuilder {
         self
     }
 
+    /// Sets the memory that the process holds already, in bytes, instead of its resident size: tests that share a process
+    /// would find each other's memory there.
+    #[doc(hidden)]
+    pub fn held_bytes(mut self, bytes: u64) -> EngineBuilder {
+        self.held_bytes = Some(bytes);
+        self
+    }
+
     /// Sets the folder for data that does not fit in memory: files without names, which are gone with the run
     /// however it ends. It is opened when it is first needed. Default: the system's folder for temporary
     /// files ([`std::env::temp_dir`]).
@@ -308,8 +317,8 @@ impl EngineBuilder {
         if self.memory_bytes.is_some() {
             return_large_allocations();
         }
-        let beside_bytes =
-            resident_bytes() + BESIDE_BYTES + workers as u64 * BESIDE_BYTES_PER_WORKER;
+        let held_bytes = self.held_bytes.unwrap_or_else(resident_bytes);
+        let beside_bytes = held_bytes + BESIDE_BYTES + workers as u64 * BESIDE_BYTES_PER_WORKER;
         let budget = self.memory_bytes.map(|bytes| bytes.saturating_sub(beside_bytes));
         let nodes = memory_nodes(&topology, &placement, is_here);
         let blocks = BlockPool::by_group(Budget::new(budget), &nodes);

@@ -3,7 +3,7 @@
 //! the next run.
 
 use super::Keep;
-use super::folds::{Choice, Fold, Taking, forget, groups, tile_of};
+use super::folds::{Choice, Fold, Group, Taking, forget, groups, tile_of};
 use super::manifest::{Figures, Manifest, Piece, Snapshot, snapshot_name};
 use super::saver::Saver;
 use super::saving::{Covering, Saving, lock};
@@ -20,9 +20,10 @@ use crate::plan::Plan;
 use crate::reuse::Print;
 use crate::schedule::{PerWorker, for_each};
 use crate::sync::Mutex;
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const STAGE: &str = "saving the result";
 /// Pairs below which folding the tiles again is as fast as reading their fold. With few keys there are many
@@ -142,8 +143,10 @@ impl<C: Aggregate> Saving<C> {
         let groups = if has_inverse { Vec::new() } else { groups(&end.in_order) };
         end.note(&self.saver, written, &groups)?;
         // They are made in memory, beside the result.
-        if !has_inverse && !C::KEEPS_VALUES && partial.spill().is_none() {
-            groups.iter().try_for_each(|level| self.write_folds(level, chunks, parts))?;
+        let are_wanted = !has_inverse && !C::KEEPS_VALUES && tiles.may_change_inside();
+        if are_wanted && partial.spill().is_none() {
+            let write = |level: &Vec<Group>| self.write_folds(tiles, level, chunks, parts);
+            groups.iter().try_for_each(write)?;
         }
         compact(&self.saver, &mut |thin| {
             let mut writer = self.writer(Keeps::Together, chunks)?;
@@ -155,21 +158,27 @@ impl<C: Aggregate> Saving<C> {
         })
     }
 
-    /// Writes the folds of those groups that have none yet and are worth one.
+    /// Writes the folds of those groups of a level that have none yet and are worth one.
     fn write_folds(
         &self,
-        groups: &[Vec<u64>],
+        tiles: &TileTable,
+        groups: &[Group],
         chunks: &Arc<ChunkPool>,
         EngineParts { pool, failure, .. }: EngineParts<'_>,
     ) -> Result<()> {
-        let folds = folds_to_make(&self.saver.manifest(), groups);
+        let folds = folds_to_make(&self.saver.manifest(), tiles, groups);
         if folds.is_empty() {
             return Ok(());
         }
+        // Those that follow in the list have no more pairs, so they will not be worth one either.
+        let is_refused: Vec<AtomicBool> = folds.iter().map(|_| AtomicBool::new(false)).collect();
         let workers = PerWorker::new(pool.workers());
         for_each(pool, failure, STAGE, folds.len(), |index, at| {
             let make = || Ok((Folding::<C>::new(chunks)?, self.writer(Keeps::Together, chunks)?));
             workers.with(index, make, |(folder, writer)| {
+                if is_refused[..at].iter().any(|refused| refused.load(Ordering::Relaxed)) {
+                    return Ok(());
+                }
                 let FoldToMake { fold, most, takings } = &folds[at];
                 // Few pairs are folded in the cache as they are.
                 let count = if *most < FEW_FOLDED { 1 } else { PARTITIONS };
@@ -183,6 +192,7 @@ impl<C: Aggregate> Saving<C> {
                     pairs += partition.pairs.len() as u64;
                 }
                 if pairs > *most {
+                    is_refused[at].store(true, Ordering::Relaxed);
                     return Ok(());
                 }
                 for partition in &partitions {
@@ -193,7 +203,8 @@ impl<C: Aggregate> Saving<C> {
         })?;
         let mut written = Vec::new();
         workers.into_values().for_each(|(_, mut writer)| written.extend(writer.take_written()));
-        note_folds(&self.saver, folds, written)
+        let tried = folds.into_iter().zip(is_refused.into_iter().map(AtomicBool::into_inner));
+        note_folds(&self.saver, tried, written)
     }
 }
 
@@ -252,13 +263,9 @@ impl EndOfTiles {
 
     /// Names what was `written` of the fold of all tiles, and forgets tiles that are gone, and folds that are of none
     /// of the `groups`.
-    fn note(
-        &mut self,
-        saver: &Saver,
-        written: Vec<Written>,
-        groups: &[Vec<Vec<u64>>],
-    ) -> Result<()> {
-        let grouped: HashSet<&Vec<u64>> = groups.iter().flatten().collect();
+    fn note(&mut self, saver: &Saver, written: Vec<Written>, groups: &[Vec<Group>]) -> Result<()> {
+        let grouped: HashSet<&Vec<u64>> =
+            groups.iter().flatten().map(|group| &group.tiles).collect();
         let made = self.root.filter(|_| !written.is_empty());
         let mut tiles = self.in_order.clone();
         tiles.sort_unstable();
@@ -286,12 +293,28 @@ struct FoldToMake {
     takings: Vec<Taking>,
 }
 
-/// Returns the folds of those groups that have none yet and are worth one.
-fn folds_to_make(manifest: &Manifest, groups: &[Vec<u64>]) -> Vec<FoldToMake> {
+/// Returns the folds of those groups of a level that have none yet and may be worth one, those of most pairs first.
+///
+/// The more pairs, the more keys occur in several tiles. So a group is not tried if one of its level with at least as
+/// many pairs was not worth a fold. And a group that ends with the input changes when tiles are appended: its fold is
+/// made only if most of its pairs are new, so that a run after which a log has grown pays for what was appended.
+fn folds_to_make(manifest: &Manifest, tiles: &TileTable, groups: &[Group]) -> Vec<FoldToMake> {
     let (stock, next) = (Stock::of(manifest), next_fold(manifest));
-    let known: HashSet<&Vec<u64>> = stock.folds().map(|fold| &fold.tiles).collect();
+    let tried: HashSet<&Vec<u64>> = manifest.folds.iter().map(|fold| &fold.tiles).collect();
+    let kept: HashSet<&Vec<u64>> = stock.folds().map(|fold| &fold.tiles).collect();
+    let tiles_of = groups.iter().map(|group| &group.tiles);
+    let refused = tiles_of.filter(|tiles| tried.contains(tiles) && !kept.contains(tiles));
+    let most_refused = refused.map(|tiles| stock.pairs_of_tiles(tiles)).max().unwrap_or(0);
+    let may_be_worth_one = |Group { tiles: of, is_closed }: &&Group| {
+        let pairs = stock.pairs_of_tiles(of);
+        let new = || stock.pairs_of_tiles(of.iter().filter(|&&tile| tiles.is_new(tile)));
+        of.len() > 1
+            && !tried.contains(of)
+            && pairs > most_refused
+            && (*is_closed || new() >= pairs / 2)
+    };
     let mut folds = Vec::new();
-    for tiles in groups.iter().filter(|tiles| tiles.len() > 1 && !known.contains(tiles)) {
+    for Group { tiles, .. } in groups.iter().filter(may_be_worth_one) {
         let choice = Choice::of(&stock, &tiles.iter().copied().collect(), false);
         if choice.pairs >= FOLD_LEAST {
             let fold = Fold { number: next + folds.len() as u64, tiles: tiles.clone() };
@@ -299,15 +322,21 @@ fn folds_to_make(manifest: &Manifest, groups: &[Vec<u64>]) -> Vec<FoldToMake> {
             folds.push(FoldToMake { fold, most, takings });
         }
     }
+    folds.sort_by_key(|made| Reverse(stock.pairs_of_tiles(&made.fold.tiles)));
     folds
 }
 
-/// Names the folds that were written.
-fn note_folds(saver: &Saver, folds: Vec<FoldToMake>, written: Vec<Written>) -> Result<()> {
+/// Names the folds that were written, and those that were `tried` and refused.
+fn note_folds(
+    saver: &Saver,
+    tried: impl Iterator<Item = (FoldToMake, bool)>,
+    written: Vec<Written>,
+) -> Result<()> {
     let pieces = written.iter().flat_map(|written| &written.snapshot.pieces);
     let made: HashSet<u64> = pieces.filter_map(|piece| piece.fold).collect();
-    let folds = folds.into_iter().map(|made| made.fold);
-    let mut folds: Vec<Fold> = folds.filter(|fold| made.contains(&fold.number)).collect();
+    let noted =
+        tried.filter(|(FoldToMake { fold, .. }, refused)| *refused || made.contains(&fold.number));
+    let mut folds: Vec<Fold> = noted.map(|(FoldToMake { fold, .. }, _)| fold).collect();
     saver.change(written, &mut |manifest| manifest.folds.append(&mut folds))
 }
 

@@ -15,7 +15,7 @@ use crate::encoding::{Reading, put_number};
 use crate::relocation::{Relocation, Standing};
 use std::collections::HashSet;
 
-/// The combined pairs of some tiles.
+/// The combined pairs of some tiles. One that no piece names was not worth keeping: it had too many of their pairs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fold {
     /// The number by which pieces name it.
@@ -178,17 +178,27 @@ pub fn forget(manifest: &mut Manifest, there: &HashSet<u64>, has_inverse: bool) 
     manifest.snapshots.retain(|snapshot| !snapshot.pieces.is_empty());
 }
 
+/// Tiles that are folded together.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Their numbers, ascending.
+    pub tiles: Vec<u64>,
+    /// Whether it ends by a tile, and not with the input: tiles that are appended do not change it.
+    pub is_closed: bool,
+}
+
 /// Returns the groups of tiles of each level above the single tiles, below the one of all. `tiles` are in the
 /// order of the input.
-pub fn groups(tiles: &[u64]) -> Vec<Vec<Vec<u64>>> {
+pub fn groups(tiles: &[u64]) -> Vec<Vec<Group>> {
     let mut levels = Vec::new();
     for level in 1.. {
-        let groups: Vec<Vec<u64>> = tiles
+        let groups: Vec<Group> = tiles
             .split_inclusive(|&tile| level_of(tile) >= level)
             .map(|group| {
-                let mut group = group.to_vec();
-                group.sort_unstable();
-                group
+                let is_closed = group.last().is_some_and(|&tile| level_of(tile) >= level);
+                let mut tiles = group.to_vec();
+                tiles.sort_unstable();
+                Group { tiles, is_closed }
             })
             .collect();
         if groups.len() <= 1 {

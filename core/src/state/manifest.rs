@@ -17,7 +17,7 @@ use crate::storage::{Storage, StoredFile};
 use std::ops::Range;
 
 /// Its first bytes; the last one is the version.
-const MAGIC: [u8; 4] = *b"TgM\x04";
+const MAGIC: [u8; 4] = *b"TgM\x05";
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 1 << 20;
 /// The name of the manifest, and of the next one while it is written.

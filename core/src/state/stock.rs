@@ -39,7 +39,7 @@ impl<'m> Stock<'m> {
             }
         }
         let mut starting: HashMap<u64, Vec<&Fold>> = HashMap::new();
-        for fold in &manifest.folds {
+        for fold in manifest.folds.iter().filter(|fold| folds.contains_key(&fold.number)) {
             if let Some(first) = fold.tiles.first() {
                 starting.entry(*first).or_default().push(fold);
             }
@@ -52,9 +52,9 @@ impl<'m> Stock<'m> {
         self.tiles.contains_key(&tile)
     }
 
-    /// Returns all folds.
+    /// Returns the folds that were worth keeping.
     pub fn folds(&self) -> impl Iterator<Item = &'m Fold> {
-        self.manifest.folds.iter()
+        self.manifest.folds.iter().filter(|fold| self.folds.contains_key(&fold.number))
     }
 
     /// Returns the folds that may consist of these tiles alone, the largest first.

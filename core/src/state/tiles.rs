@@ -49,6 +49,10 @@ pub(crate) struct TileTable {
     parts: Vec<PartTiles>,
     /// The part of the plan and the first split of each.
     places: HashMap<u64, (usize, u64)>,
+    /// The number of the first tile that is new.
+    first_new: u64,
+    /// Whether tiles are not expected to go.
+    append_only: bool,
     /// The times at which files had been changed last when tiles were looked for.
     stamps: Stamps,
 }
@@ -152,7 +156,9 @@ impl TileTable {
         let old = manifest.pieces().filter_map(tile_of);
         let folded = manifest.folds.iter().flat_map(|fold| fold.tiles.iter().copied());
         let next = old.chain(folded).map(|number| number + 1).max().unwrap_or_default();
-        let numbered = number(facts.sees, &sources, (&remembered, next), &tiling.tiles);
+        let old = remembered.tiles().iter().map(|tile| tile.number + 1);
+        let first_new = old.max().unwrap_or_default().max(next);
+        let numbered = number(facts.sees, &sources, (&remembered, first_new), &tiling.tiles);
 
         let tiles_of = tiles_of_parts(plan, &sources, &tiling.tiles, &numbered);
         let next = manifest.tiles.map_or(0, |number| number + 1);
@@ -173,7 +179,9 @@ impl TileTable {
         let kept: HashSet<u64> = kept.map(|(number, _)| *number).collect();
         forget(manifest, &kept, facts.has_inverse);
 
-        let mut table = TileTable { hashing, parts: Vec::new(), places: HashMap::new(), stamps };
+        let (parts, places) = (Vec::new(), HashMap::new());
+        let append_only = incremental.append_only;
+        let mut table = TileTable { hashing, parts, places, first_new, append_only, stamps };
         table.place_all(plan, tiles_of, &first_files);
         Ok(table)
     }
@@ -205,6 +213,17 @@ impl TileTable {
     pub(super) fn in_order(&self) -> Vec<u64> {
         let tiles = self.parts.iter().flat_map(|part| &part.tiles);
         tiles.map(|tile| tile.number).collect()
+    }
+
+    /// Returns whether a tile is one that this run maps.
+    pub(super) fn is_new(&self, number: u64) -> bool {
+        number >= self.first_new
+    }
+
+    /// Returns whether the next run is likely to want the folds of some groups of tiles: if tiles are gone or new among
+    /// the others, and not only appended.
+    pub(super) fn may_change_inside(&self) -> bool {
+        !self.append_only
     }
 
     /// Returns whether a tile is there.
@@ -300,16 +319,13 @@ impl TileTable {
 }
 
 /// Returns the number of each tile, and whether it is one of the last run's, whose pieces count. A tile is
-/// only taken for an old one if the job cannot see the difference. New ones are numbered from `next` on at
-/// least.
+/// only taken for an old one if the job cannot see the difference. New ones are numbered from `next` on.
 fn number(
     sees: Sees,
     sources: &Sources<'_>,
-    (remembered, next): (&Remembered, u64),
+    (remembered, mut next): (&Remembered, u64),
     tiles: &[Tile],
 ) -> Vec<(u64, bool)> {
-    let old = remembered.tiles().iter().map(|tile| tile.number + 1);
-    let mut next = old.max().unwrap_or_default().max(next);
     let mut taken = HashSet::new();
     tiles
         .iter()

@@ -57,6 +57,23 @@ fn the_fewest_pairs_are_chosen_that_stand_for_all() {
 }
 
 #[test]
+fn a_fold_that_was_not_worth_keeping_stands_for_nothing() {
+    let mut manifest = manifest();
+    manifest.folds.push(Fold { number: 3, tiles: (1..10).collect() });
+    for has_inverse in [false, true] {
+        let stock = Stock::of(&manifest);
+        let less = Choice::of(&stock, &(1..10).collect(), has_inverse);
+        assert!(!less.folds.contains(&3) && less.pairs > 0, "{less:?}");
+        assert_eq!(stock.folds().count(), 2);
+    }
+    // It is known as long as its tiles are there.
+    forget(&mut manifest, &(1..10).collect(), false);
+    assert!(manifest.folds.iter().any(|fold| fold.number == 3));
+    forget(&mut manifest, &(2..10).collect(), false);
+    assert!(manifest.folds.iter().all(|fold| fold.number != 3));
+}
+
+#[test]
 fn what_is_of_no_use_is_forgotten() {
     let most: HashSet<u64> = (1..10).collect();
     let mut kept = manifest();
@@ -84,7 +101,7 @@ proptest! {
         changed[at] = new;
         let after = groups(&changed);
         for (level, groups) in after.iter().enumerate() {
-            let in_order: Vec<u64> = groups.iter().flatten().copied().collect();
+            let in_order: Vec<u64> = groups.iter().flat_map(|group| group.tiles.iter().copied()).collect();
             let mut sorted = changed.clone();
             let mut all = in_order.clone();
             sorted.sort_unstable();
@@ -93,6 +110,17 @@ proptest! {
             let Some(old) = before.get(level) else { continue };
             let made = groups.iter().filter(|group| !old.contains(group)).count();
             prop_assert!(made <= 2, "{} groups of level {}", made, level + 1);
+        }
+    }
+
+    #[test]
+    fn tiles_that_are_appended_change_the_last_groups(count in 1..3000_u64, more in 0..3000_u64) {
+        let before = groups(&(0..count).collect::<Vec<u64>>());
+        let after = groups(&(0..count + more).collect::<Vec<u64>>());
+        for (old, new) in before.iter().zip(&after) {
+            let closed = old.iter().filter(|group| group.is_closed).count();
+            prop_assert!(closed + 1 >= old.len());
+            prop_assert_eq!(&old[..closed], &new[..closed]);
         }
     }
 }

@@ -61,8 +61,8 @@ fn with_little_memory() {
     };
     let (expected, _) = run(&grouped(1, "cores 1"));
     let machine = Topology::from_text("groups 2, cores 1", std::path::Path::new("two")).unwrap();
-    let limit = crate::support::resident_bytes() + crate::support::LITTLE;
-    let engine = Engine::builder().workers(2).groups(Grouping::Like(machine)).memory_bytes(limit);
+    let engine =
+        crate::support::limited_builder(crate::support::LITTLE).groups(Grouping::Like(machine));
     let (answer, spilled) = run(&engine.build().unwrap());
     assert!(answer == expected && spilled > 0);
 }

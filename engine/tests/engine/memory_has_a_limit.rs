@@ -3,7 +3,7 @@
 
 use crate::jobs::Words;
 use crate::support::{
-    LITTLE, count_line, engine, error_saying, has_little_address_space, limited, resident_bytes,
+    LITTLE, count_line, engine, error_saying, has_little_address_space, limited, limited_builder,
     text_of, with_address_space,
 };
 use std::path::Path;
@@ -101,7 +101,7 @@ fn a_list_of_files_beyond_the_limit_is_refused() {
     let Error::Memory(MemoryError::TooSmall { limit_bytes, least_bytes, .. }) = error else {
         panic!("{error:?}")
     };
-    // The need of the list and of any job, without the memory of other tests of this process.
+    // The need of the list and of any job.
     let needed = least_bytes - (limit_bytes - LITTLE);
     let list = 2_000_000 * 12..2_000_000 * 128;
     assert!(list.contains(&needed), "{needed} of {least_bytes}");
@@ -110,8 +110,7 @@ fn a_list_of_files_beyond_the_limit_is_refused() {
 /// What a map holds beside the engine is memory, too, and is given back with the run.
 #[test]
 fn memory_beside_the_engine_is_counted() {
-    let limit = resident_bytes() + LITTLE;
-    let engine = Engine::builder().workers(2).memory_bytes(limit).build().unwrap();
+    let engine = limited(LITTLE);
     let run = |beside_bytes| {
         let options = Options { beside_bytes, ..Options::default() };
         engine.job(&JOB).options(&options).run(Input::bytes(distinct_words(1000)))
@@ -119,9 +118,8 @@ fn memory_beside_the_engine_is_counted() {
     for _ in 0..3 {
         run(LITTLE as usize / 8).unwrap();
     }
-    // Less than the limit, of which it leaves too little, also if other tests of this process have just
-    // returned memory.
-    let refused = run(limit as usize - (1 << 20));
+    // Less than the limit, of which it leaves too little.
+    let refused = run(LITTLE as usize - (1 << 20));
     let error = error_saying(&engine, refused, &["is too small", "at least", "larger budget"]);
     assert!(matches!(error, Error::Memory(MemoryError::TooSmall { .. })), "{error:?}");
 }
@@ -138,9 +136,7 @@ fn a_disk_that_fails_is_an_error_and_leaves_an_engine_that_works() {
         (Call::ReadAt, 300, Fault::Io, "cannot be read"),
     ] {
         let faulty = Faulty::new(Arc::clone(&disk), nth).fail_once(call, nth, fault);
-        let limit = resident_bytes() + LITTLE;
-        let builder = Engine::builder().workers(2).memory_bytes(limit);
-        let engine = builder.storage(Arc::new(faulty)).build().unwrap();
+        let engine = limited_builder(LITTLE).storage(Arc::new(faulty)).build().unwrap();
         let result = engine.job(&JOB).run(Input::bytes(text.clone()));
         let error = error_saying(&engine, result, &[says]);
         assert!(matches!(error, Error::Storage(_)), "{error:?}");

@@ -456,6 +456,41 @@ fn trust_spares_reading_and_blake3_is_another_job() {
     error_saying(&engine, blake3, &["tiles was", "Xxh3", "Blake3"]);
 }
 
+/// Pairs of tiles that stay are folded, and not read one by one: also where most groups of tiles are not worth a fold, and
+/// although the folds of some groups are made when a tile ends them.
+#[test]
+fn a_log_that_grows_costs_what_was_appended() {
+    const RUNS: u64 = 20;
+    let users = |from: u32, count: u32| -> Vec<u8> {
+        let user = |i: u32| format!("u{}\n", i.wrapping_mul(2_654_435_761) % 3000);
+        (from..from + count).map(user).collect::<String>().into_bytes()
+    };
+    for append_only in [true, false] {
+        let bench = Bench::new(&[users(0, 100_000)]);
+        let disk: Arc<dyn Storage> = Arc::new(Disk::new(bench.states.path()));
+        let faulty = Faulty::new(disk, 1);
+        let incremental = Incremental { append_only, ..Incremental::default() };
+        let engine = engine(2);
+        let reads = || {
+            let options = options(State::on(Arc::new(faulty.clone())), incremental);
+            let before = faulty.calls(Call::ReadAt);
+            let output = engine.job(&JOB).options(&options).run(bench.input()).unwrap();
+            let plain = engine.job(&JOB).run(bench.input()).unwrap();
+            assert!(text_of(&output, count_line) == text_of(&plain, count_line));
+            faulty.calls(Call::ReadAt) - before
+        };
+        reads();
+        // Two calls for each block, and a few for each file.
+        let tiles = bench.input_bytes() / TILE_BYTES;
+        let mut all = 0;
+        for run in 0..RUNS as u32 {
+            Change::Append(users(100_000 + run * 500, 500)).make(bench.files.path(), 0);
+            all += reads();
+        }
+        assert!(all < RUNS * tiles / 16, "{all} reads, {tiles} tiles");
+    }
+}
+
 #[test]
 fn compressed_files_are_refused() {
     let bench = Bench::new(&[]);

@@ -1,19 +1,15 @@
 //! For any input, number of workers and memory, the sorted output equals that of the standard library's
 //! stable sort, to the byte.
 
-use crate::support::{WORKERS, cases, engine, engines, error_saying, folder_of, resident_bytes};
+use crate::support::{WORKERS, cases, engine, engines, error_saying, folder_of, limited_builder};
 use proptest::prelude::*;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use tegula::output::AtomicFile;
 use tegula::{Disk, Engine, Error, Input, InputError, MemoryError, Options, Records, Result, Sort};
 use tegula::{SortTo, Stats, Storage, StorageError};
 use tegula_testing::{Call, Fault, Faulty};
-
-/// Engines that are built in the hope that the process holds still meanwhile.
-const LIMITED_ATTEMPTS: usize = 100;
 
 /// Returns the records of a text, each with its newline if it is a line.
 fn records(sort: &Sort, text: &[u8]) -> Vec<Vec<u8>> {
@@ -75,29 +71,11 @@ fn sorted_file(engine: &Engine, sort: &Sort, input: Input, options: &Options) ->
     Ok(std::fs::read(path).unwrap())
 }
 
-/// Returns an engine with about `bytes` bytes beside the present memory of this process.
+/// Returns an engine with `bytes` bytes for each job, beside what any engine holds.
 pub(crate) fn limited(workers: usize, bytes: u64, storage: &Arc<dyn Storage>) -> Engine {
-    let build = || {
-        let before = resident_bytes();
-        let limit = before + (4 << 20) + workers as u64 * (512 << 10) + bytes;
-        let builder = Engine::builder().workers(workers).memory_bytes(limit);
-        let engine = builder.storage(Arc::clone(storage)).build().unwrap();
-        (resident_bytes().abs_diff(before), engine)
-    };
-    let (mut drift, mut engine) = build();
-    // Other tests of this process grow and shrink meanwhile. If they never rest, the engine that they
-    // disturbed least must do.
-    for _ in 0..LIMITED_ATTEMPTS {
-        if drift < 200 << 10 {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-        let (again, other) = build();
-        if again < drift {
-            (drift, engine) = (again, other);
-        }
-    }
-    engine
+    let limit = (4 << 20) + workers as u64 * (512 << 10) + bytes;
+    let builder = limited_builder(limit).workers(workers).storage(Arc::clone(storage));
+    builder.build().unwrap()
 }
 
 fn disk() -> Arc<dyn Storage> {
@@ -299,9 +277,7 @@ fn a_budget_in_which_nothing_can_be_sorted_says_the_least_that_would_do() {
     let Err(Error::Memory(MemoryError::TooSmall { least_bytes, workers: 2, .. })) = refused else {
         panic!("{refused:?}")
     };
-    // Other tests may have made the process larger since.
-    let engine =
-        Engine::builder().workers(2).memory_bytes(least_bytes + (64 << 20)).build().unwrap();
+    let engine = limited_builder(least_bytes).build().unwrap();
     let (found, _) =
         sorted(&engine, &Sort::lines(), Input::bytes(text.clone()), &Options::default()).unwrap();
     assert!(found == text);

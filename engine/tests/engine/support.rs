@@ -10,8 +10,8 @@ use std::sync::{OnceLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tegula::{
-    Aggregate, Cancel, Engine, Grouping, Input, Job, Key, MemoryError, Options, Output, Result,
-    Topology, WordClass,
+    Aggregate, Cancel, Engine, EngineBuilder, Grouping, Input, Job, Key, MemoryError, Options,
+    Output, Result, Topology, WordClass,
 };
 use tempfile::TempDir;
 
@@ -82,17 +82,13 @@ pub(crate) fn count_lines(pairs: &[(Vec<u8>, u64)]) -> Vec<u8> {
     text
 }
 
-/// Returns the present resident memory of this process, all of which a limit includes.
-pub(crate) fn resident_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
+/// Returns an engine that may hold so much, beside what other tests of this process hold.
+pub(crate) fn limited(bytes: u64) -> Engine {
+    limited_builder(bytes).build().unwrap()
 }
 
-/// Returns an engine that may hold so much more than the process holds without it.
-pub(crate) fn limited(bytes: u64) -> Engine {
-    let limit = resident_bytes() + bytes;
-    Engine::builder().workers(2).memory_bytes(limit).build().unwrap()
+pub(crate) fn limited_builder(bytes: u64) -> EngineBuilder {
+    Engine::builder().workers(2).memory_bytes(bytes).held_bytes(0)
 }
 
 /// More than a job's least, and less than the memory of the tests' larger inputs.
