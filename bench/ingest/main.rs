@@ -7,7 +7,7 @@
 //! `least` is the lower bound of any pipeline: a map that is faster at first, while its tables are small,
 //! waits for the source then, and cannot make up for it later (from the progress of a map that reads from
 //! memory); and reading takes processor time, too, so both cannot take less than the processor time of each
-//! alone, on all processors.
+//! alone, on all processors. Neither begins before the first bytes are there, after the latency.
 //! With the word `cold` before the file and no latency, measures a cold file instead (`cold.rs`).
 
 mod cold;
@@ -181,16 +181,17 @@ fn rates<J: Job>(
     let from_memory = || mapped(engine, job, Input::shared(Arc::clone(bytes)), None);
     let Mapped { wall: compute, cpu: compute_cpu, .. } = median(runs, from_memory)?;
     let course = course(from_memory_watched(engine, job, bytes)?);
+    let first_s = latency.as_secs_f64();
     for part in RATES {
         let rate = part * bytes.len() as f64 / compute;
         let source = || Throttled::input(bytes, rate, latency);
         let read = median(runs, || mapped(engine, &Nothing, source(), None))?;
         let both = median(runs, || mapped(engine, job, source(), None))?.wall;
-        let on_all = on_all_processors(read.cpu + compute_cpu);
+        let busy = compute.max(on_all_processors(read.cpu + compute_cpu));
         let read = read.wall;
-        let arrival = |part_read: f64| part_read * bytes.len() as f64 / rate;
+        let arrival = |part_read: f64| first_s + part_read * bytes.len() as f64 / rate;
         let least = course.iter().map(|(read, time)| arrival(*read) + compute * (1.0 - time));
-        let least = least.fold(read.max(compute).max(on_all), f64::max);
+        let least = least.fold(read.max(first_s + busy), f64::max);
         println!(
             "{name}\t{part}\t{:.0}\t{read:.4}\t{compute:.4}\t{least:.4}\t{both:.4}\t{:.3}\t{:.3}",
             rate / 1e6,

@@ -75,7 +75,7 @@ RESULTS = {
         "bench/results/ingest.json",
         "bench-ingest",
         variables=(
-            "INGEST_TEXT=zipf100.txt",
+            "INGEST_TEXT=zipf.txt",
             "INGEST_COLD=zipf.txt",
         ),
     ),
