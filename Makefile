@@ -164,7 +164,9 @@ test-rust: rust-test-programs need-java need-pocl $(VENV)/s3-server ## Run the t
 
 RUST_TESTS := --workspace --exclude tegula-python --all-features
 
+# The engine's tests are one crate that takes one core minutes, so they come first: others are compiled beside Maven.
 rust-test-programs: need-cargo
+	cargo test $(RUST_TESTS) --test engine --no-run
 	cargo test $(RUST_TESTS) --no-run
 
 # Each CPython that the package supports has an environment, in which the wheel is installed anew. Only the files that

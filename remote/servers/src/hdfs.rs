@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use tempfile::TempDir;
 
 /// A cluster that ends when it is dropped, or with this process.
@@ -30,13 +30,13 @@ impl Hdfs {
 
     /// Starts an empty file system, of blocks of `block_bytes`.
     pub fn start_with(block_bytes: u64) -> Hdfs {
-        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("hdfs");
+        let here = program_folder();
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         let java = Command::new("java")
             .arg("-Xmx512m")
             .arg(format!("-Dlog4j.configuration=file:{}", here.join("log4j.properties").display()))
-            .args(["-cp", &class_path(&here)])
+            .args(["-cp", class_path()])
             .arg(here.join("Cluster.java"))
             .arg(folder.path().join("dfs"))
             .args([Hdfs::DATANODE_HOST, &block_bytes.to_string()])
@@ -102,7 +102,7 @@ impl Hdfs {
 
     /// Returns the Java class path of Hadoop's own programs.
     pub fn class_path() -> String {
-        class_path(&Path::new(env!("CARGO_MANIFEST_DIR")).join("hdfs"))
+        class_path().to_owned()
     }
 
     fn tell(&self, command: &str) {
@@ -120,8 +120,19 @@ impl Drop for Hdfs {
     }
 }
 
-/// Returns the Java class path, asked of Maven unless it was before and all of it is still there.
-fn class_path(here: &Path) -> String {
+/// The folder of the server's program.
+fn program_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("hdfs")
+}
+
+/// Returns the Java class path. Tests of one process that start at once wait for one answer.
+fn class_path() -> &'static str {
+    static FOUND: OnceLock<String> = OnceLock::new();
+    FOUND.get_or_init(|| find_class_path(&program_folder()))
+}
+
+/// Finds the Java class path: asks Maven unless it was asked before and all of it is still there.
+fn find_class_path(here: &Path) -> String {
     let pom = here.join("pom.xml");
     let kept = build_folder().join("hdfs-class-path");
     let is_whole = |path: &String| path.split(':').all(|jar| Path::new(jar).exists());
