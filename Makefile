@@ -164,7 +164,8 @@ test-rust: rust-test-programs need-java need-pocl $(VENV)/s3-server ## Run the t
 
 RUST_TESTS := --workspace --exclude tegula-python --all-features
 
-# The engine's tests are one crate that takes one core minutes, so they come first: others are compiled beside Maven.
+# The engine's tests are one crate, which keeps one core busy for four minutes. They are compiled first, while Maven uses
+# the other core.
 rust-test-programs: need-cargo
 	cargo test $(RUST_TESTS) --test engine --no-run
 	cargo test $(RUST_TESTS) --no-run

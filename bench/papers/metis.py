@@ -183,7 +183,7 @@ def containers(workload: str, said: str):
             for name, rate in rates.items()
         ]
         return Made(
-            f"{said} The adaptive container reaches {rates['adaptive'] / best:.2f} of the best that is fixed, and Metis's hash+tree {rates['hash-tree'] / best:.2f}. All workers reduce the lists of trees; one thread reads those of append, hash and adaptive, which takes about half of their time.",
+            f"{said} The adaptive container reaches {rates['adaptive'] / best:.2f} of the best that is fixed, and Metis's hash+tree {rates['hash-tree'] / best:.2f}. All workers reduce the lists of trees, but one thread reads those of append, hash and adaptive: the last takes {cpu_s(runs['adaptive']):.1f} s of processor time in {wall_s(runs['adaptive']):.1f} s.",
             ("container", "here"),
             rows,
             Bars(

@@ -170,7 +170,7 @@ impl<C: Aggregate> Saving<C> {
         if folds.is_empty() {
             return Ok(());
         }
-        // Those that follow in the list have no more pairs, so they will not be worth one either.
+        // The list descends by pairs: if a fold is refused, so would be those after it.
         let is_refused: Vec<AtomicBool> = folds.iter().map(|_| AtomicBool::new(false)).collect();
         let workers = PerWorker::new(pool.workers());
         for_each(pool, failure, STAGE, folds.len(), |index, at| {
@@ -297,7 +297,7 @@ struct FoldToMake {
 ///
 /// The more pairs, the more keys occur in several tiles. So a group is not tried if one of its level with at least as
 /// many pairs was not worth a fold. And a group that ends with the input changes when tiles are appended: its fold is
-/// made only if most of its pairs are new, so that a run after which a log has grown pays for what was appended.
+/// made only if most of its pairs are new. So a run over a log that has grown pays for the tiles that were appended.
 fn folds_to_make(manifest: &Manifest, tiles: &TileTable, groups: &[Group]) -> Vec<FoldToMake> {
     let (stock, next) = (Stock::of(manifest), next_fold(manifest));
     let tried: HashSet<&Vec<u64>> = manifest.folds.iter().map(|fold| &fold.tiles).collect();

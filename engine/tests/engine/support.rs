@@ -82,11 +82,12 @@ pub(crate) fn count_lines(pairs: &[(Vec<u8>, u64)]) -> Vec<u8> {
     text
 }
 
-/// Returns an engine that may hold so much, beside what other tests of this process hold.
+/// Returns an engine of two workers with a limit of `bytes`, which does not count the memory of other tests in this process.
 pub(crate) fn limited(bytes: u64) -> Engine {
     limited_builder(bytes).build().unwrap()
 }
 
+/// Returns the builder of [`limited`], for further options.
 pub(crate) fn limited_builder(bytes: u64) -> EngineBuilder {
     Engine::builder().workers(2).memory_bytes(bytes).held_bytes(0)
 }
