@@ -65,7 +65,7 @@ SHOW_BYTES ?= 8e9
 INGEST_TEXT ?= source256.txt
 INGEST_COLD ?= letters.txt
 PIPELINE_TEXT ?= source256.txt
-PAPER_INPUTS := zipf.txt logins.txt tera.bin
+PAPER_INPUTS := zipf.txt steep.txt logins.txt tera.bin
 OWN_TEXTS := source source256 zipf distinct
 COMPARE_TEXTS := letters source256
 CONTAINER_TEXTS := few many both misled
@@ -546,7 +546,7 @@ clean: need-cargo ## Remove all that was built (the texts in bench/corpus stay)
 
 # The texts. Those that are there are not made again.
 
-DRAWN_TEXTS := zipf distinct requests events $(CONTAINER_TEXTS)
+DRAWN_TEXTS := zipf steep distinct requests events $(CONTAINER_TEXTS)
 $(DRAWN_TEXTS:%=$(CORPUS)/%.txt): | need-python
 	mkdir -p $(@D)
 	python3 bench/corpus.py $(basename $(@F)) --out $@

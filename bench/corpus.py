@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the texts that the benchmarks read: real ones from a folder, and seven drawn by a seed.
+"""Makes the texts that the benchmarks read: real ones from a folder, and nine drawn by a seed.
 
 Takes a name, and for the real texts a folder; writes one file and prints its size, its words and
 its distinct words (cut at ASCII whitespace). The same name, folder, size and seed give the same
@@ -13,6 +13,7 @@ bytes on any machine. Needs the standard library alone, and must never need more
 import argparse
 import itertools
 import json
+import math
 import os
 import random
 import sys
@@ -102,21 +103,38 @@ def lines_of(
         yield b"\n".join(lines) + b"\n"
 
 
-def zipf_blocks(options: argparse.Namespace) -> Iterator[bytes]:
-    """Word k of a million comes with a frequency of 1/k, 10 to 12 words a line."""
-    rng = random.Random(options.seed)
-    vocabulary = list(itertools.islice(unique(random_words(rng, 3, 12)), 1_000_000))
-    # Integer weights: their running sum is the same on every machine.
-    heights = list(
-        itertools.accumulate(10**15 // rank for rank in range(1, len(vocabulary) + 1))
-    )
-    top = heights[-1]
-    draw = rng.random
-    words = (
-        vocabulary[bisect_right(heights, int(draw() * top))]
-        for _ in itertools.repeat(None)
-    )
-    return lines_of(words, rng, 10, 12)
+def ranked_blocks(
+    keys: int, weight: Callable[[int], int]
+) -> Callable[[argparse.Namespace], Iterator[bytes]]:
+    """Words of a vocabulary of `keys`, the one of rank k as often as its weight says, 10 to 12 a line."""
+
+    def blocks(options: argparse.Namespace) -> Iterator[bytes]:
+        rng = random.Random(options.seed)
+        words = vocabulary(keys, 3, 12, rng)
+        # Integer weights: their running sum is the same on every machine.
+        heights = list(itertools.accumulate(weight(rank + 1) for rank in range(keys)))
+        top = heights[-1]
+        draw = rng.random
+        drawn = (
+            words[bisect_right(heights, int(draw() * top))]
+            for _ in itertools.repeat(None)
+        )
+        return lines_of(drawn, rng, 10, 12)
+
+    return blocks
+
+
+def zipf(rank: int) -> int:
+    """A frequency of 1/k."""
+    return 10**15 // rank
+
+
+def steep(rank: int) -> int:
+    """A frequency of 1/k^1.3125. Of 100,000 words, 30,000 come in 6 MB and 85,000 in 64 MB: about as many for
+    Ostrich's texts as its saved pairs (section 7.6.2) amount to."""
+    quarter = math.isqrt(math.isqrt(rank << 240))
+    sixteenth = math.isqrt(math.isqrt(quarter << 60))
+    return (10**15 << 90) // (rank * quarter * sixteenth)
 
 
 def requests_blocks(options: argparse.Namespace) -> Iterator[bytes]:
@@ -259,7 +277,8 @@ RECIPES = {
     "source256": Recipe(source_blocks, 256 << 20, needs_folder=True),
     "letters100": Recipe(letters_blocks, 100_000_000, needs_folder=True),
     "letters": Recipe(letters_blocks, 1_000_000_000, needs_folder=True),
-    "zipf": Recipe(zipf_blocks, 500_000_000, needs_folder=False),
+    "zipf": Recipe(ranked_blocks(1_000_000, zipf), 500_000_000, needs_folder=False),
+    "steep": Recipe(ranked_blocks(100_000, steep), 500_000_000, needs_folder=False),
     "requests": Recipe(
         requests_blocks, 100_000_000, needs_folder=False, has_whole_lines=True
     ),

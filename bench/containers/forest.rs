@@ -2,7 +2,8 @@
 //! its entries, one table for each map thread, all of one size and with one hash function. The size is 256, or one
 //! (a tree alone), or a tenth of the keys that are predicted for a thread from the first 7 % of the input. The
 //! engine reads and cuts the input; the map puts words into the table of its thread and emits nothing. Then threads
-//! merge the same ranges of entries of all tables, and all words are sorted by regular sampling (PSRS).
+//! merge the same ranges of entries of all tables, all words are sorted by regular sampling (PSRS), and threads reduce
+//! the values of their words.
 
 use crate::Figures;
 use crate::btree::{Held, Tree, Word};
@@ -127,9 +128,11 @@ pub(crate) fn run<V: Held + Send + Into<(u64, u64)> + 'static>(
     let forests = forests.free.into_inner();
     prediction.most_keys = forests.iter().map(Forest::count_keys).max().unwrap_or(0);
     let sorted = psrs(merged(forests, engine.workers()));
+    let reduced = in_threads(sorted, |part| {
+        part.into_iter().map(|(word, value)| (word, value.into())).collect::<Vec<_>>()
+    });
     let mut figures = Figures::default();
-    for (word, value) in sorted.into_iter().flatten() {
-        let (count, places): (u64, u64) = value.into();
+    for (word, (count, places)) in reduced.into_iter().flatten() {
         figures.add(&word.bytes(), count, places);
     }
     Ok((figures, prediction))

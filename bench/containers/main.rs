@@ -10,10 +10,12 @@ mod forest;
 use btree::Held;
 use forest::{Entries, Prediction};
 use serde_json::json;
+use std::cmp::Ordering;
 use std::hint::black_box;
 use std::process::ExitCode;
 use tegula::{
-    Collect, Container, Count, Cut, Emit, Engine, Input, Job, Options, Result, Split, WordClass,
+    Container, Count, Cut, Emit, Engine, Group, Input, Job, Options, Reduce, Result, Split, Values,
+    WordClass,
 };
 
 /// Counts words between white space.
@@ -33,12 +35,28 @@ impl Job for Words {
     }
 }
 
-/// Collects the places of words between white space.
+/// Groups the places of words between white space, and adds them up by all workers.
 struct Places;
+
+/// The reduce function of the index: the number of places, and a sum that depends on their order.
+struct Added;
+
+impl Reduce for Added {
+    type Value = u64;
+    type Output = (u64, u64);
+
+    fn reduce(_: &[u8], places: Values<'_, u64>) -> (u64, u64) {
+        sum_of(places)
+    }
+
+    fn rank(a: &(u64, u64), b: &(u64, u64)) -> Ordering {
+        a.cmp(b)
+    }
+}
 
 impl Job for Places {
     type Key = [u8];
-    type Combine = Collect<u64>;
+    type Combine = Group<Added>;
 
     fn cut(&self) -> Cut {
         Cut::around(WordClass::Whitespace)
@@ -101,7 +119,7 @@ impl Held for Placed {
     }
 }
 
-/// The reduce function: it sorts the places.
+/// The reduce function of the trees: it sorts the places.
 impl From<Placed> for (u64, u64) {
     fn from(Placed(mut places): Placed) -> (u64, u64) {
         places.sort_unstable();
@@ -238,9 +256,6 @@ fn index(engine: &Engine, container: Container, path: &str) -> Result<Figures> {
     let options = Options { container, ..Options::default() };
     let output = engine.job(&Places).options(&options).run(Input::paths([path])?)?;
     let mut figures = Figures::default();
-    output.for_each(|word, places| {
-        let (count, sum) = sum_of(places);
-        figures.add(word, count, sum);
-    })?;
+    output.for_each(|word, (count, sum)| figures.add(word, count, sum))?;
     Ok(figures)
 }

@@ -1,9 +1,9 @@
 //! Measures how much of reading a cold file is hidden by mapping it: word count of a file that is taken out
 //! of the page cache before each run, read into the cache and past it. Prints the time to read alone, to
-//! compute alone (from memory) and to do both, as medians, the least possible, and the processor time of doing
-//! both.
+//! compute alone (from memory) and to do both, in turn and as medians, the least possible, and the processor time
+//! of doing both.
 
-use crate::{Nothing, Words, median, on_all_processors, run};
+use crate::{Nothing, Turn, Turns, Words, on_all_processors, run};
 use rustix::fs::{Advice, fadvise};
 use std::error::Error;
 use std::fs::File;
@@ -24,24 +24,22 @@ pub(crate) fn measure(
         Input::paths([path])
     };
     let with = |reads| Options { reads, ..Options::default() };
-    let compute = median(runs, || run(&engine, &Words, memory(), &with(Reads::Auto)))?;
     println!(
         "reads\tread s\tcompute s\tleast s\tboth s\tboth/larger\tboth/least\tboth CPU s\tMB past the cache"
     );
     for (name, reads) in [("cached", Reads::Cached), ("direct", Reads::Direct)] {
-        let read = median(runs, || run(&engine, &Nothing, cold()?, &with(reads)))?;
-        let both = median(runs, || run(&engine, &Words, cold()?, &with(reads)))?;
-        let larger = read.wall.max(compute.wall);
-        let least = larger.max(on_all_processors(read.cpu + compute.cpu));
+        let turns = Turns::taken(runs, || {
+            let read = run(&engine, &Nothing, cold()?, &with(reads))?;
+            let compute = run(&engine, &Words, memory(), &with(Reads::Auto))?;
+            let both = run(&engine, &Words, cold()?, &with(reads))?;
+            let larger = read.wall.max(compute.wall);
+            let least = larger.max(on_all_processors(read.cpu + compute.cpu));
+            Ok(Turn { read, compute, both, least })
+        })?;
         println!(
-            "{name}\t{:.4}\t{:.4}\t{least:.4}\t{:.4}\t{:.3}\t{:.3}\t{:.3}\t{:.0}",
-            read.wall,
-            compute.wall,
-            both.wall,
-            both.wall / larger,
-            both.wall / least,
-            both.cpu,
-            both.direct_bytes as f64 / 1e6
+            "{name}\t{turns}\t{:.3}\t{:.0}",
+            turns.of(|turn| turn.both.cpu),
+            turns.of(|turn| turn.both.direct_bytes as f64 / 1e6)
         );
     }
     Ok(())

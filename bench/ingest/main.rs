@@ -2,7 +2,8 @@
 //! all readers, and a latency. Takes a file, a number of workers, of runs and a latency in milliseconds. For
 //! each job, and rates below, at and above that of its map, prints the time to read alone (a job that looks
 //! at nothing), to compute alone (from memory) and to do both, as medians; then, at half the map's rate, the
-//! time of a word count with splits of fixed sizes and with the engine's choice.
+//! time of a word count with splits of fixed sizes and with the engine's choice. The three are run in turn, and what
+//! both take of the others is compared in each turn: over a minute, processors differ by more than is measured.
 //!
 //! `least` is the lower bound of any pipeline: a map that is faster at first, while its tables are small,
 //! waits for the source then, and cannot make up for it later (from the progress of a map that reads from
@@ -12,6 +13,7 @@
 
 mod cold;
 
+use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -162,7 +164,7 @@ fn measure(
     let rate = RATE_OF_SIZES * bytes.len() as f64 / compute;
     for split_bytes in SIZES {
         let source = || Throttled::input(&bytes, rate, latency);
-        let both = median(runs, || mapped(&engine, &Words, source(), split_bytes))?.wall;
+        let both = median(runs, || mapped(&engine, &Words, source(), split_bytes))?;
         let name = split_bytes.map_or("auto".to_owned(), |bytes| bytes.to_string());
         println!("{name}\t{both:.4}");
     }
@@ -179,27 +181,65 @@ fn rates<J: Job>(
     latency: Duration,
 ) -> Result<f64> {
     let from_memory = || mapped(engine, job, Input::shared(Arc::clone(bytes)), None);
-    let Mapped { wall: compute, cpu: compute_cpu, .. } = median(runs, from_memory)?;
+    let compute = median(runs, from_memory)?;
     let course = course(from_memory_watched(engine, job, bytes)?);
     let first_s = latency.as_secs_f64();
     for part in RATES {
         let rate = part * bytes.len() as f64 / compute;
         let source = || Throttled::input(bytes, rate, latency);
-        let read = median(runs, || mapped(engine, &Nothing, source(), None))?;
-        let both = median(runs, || mapped(engine, job, source(), None))?.wall;
-        let busy = compute.max(on_all_processors(read.cpu + compute_cpu));
-        let read = read.wall;
         let arrival = |part_read: f64| first_s + part_read * bytes.len() as f64 / rate;
-        let least = course.iter().map(|(read, time)| arrival(*read) + compute * (1.0 - time));
-        let least = least.fold(read.max(first_s + busy), f64::max);
-        println!(
-            "{name}\t{part}\t{:.0}\t{read:.4}\t{compute:.4}\t{least:.4}\t{both:.4}\t{:.3}\t{:.3}",
-            rate / 1e6,
-            both / read.max(compute),
-            both / least
-        );
+        let turns = Turns::taken(runs, || {
+            let read = mapped(engine, &Nothing, source(), None)?;
+            let compute = from_memory()?;
+            let both = mapped(engine, job, source(), None)?;
+            let busy = compute.wall.max(on_all_processors(read.cpu + compute.cpu));
+            let late = |(read, time): &(f64, f64)| arrival(*read) + compute.wall * (1.0 - time);
+            let least = course.iter().map(late).fold(read.wall.max(first_s + busy), f64::max);
+            Ok(Turn { read, compute, both, least })
+        })?;
+        println!("{name}\t{part}\t{:.0}\t{turns}", rate / 1e6);
     }
     Ok(compute)
+}
+
+/// What one turn took, and the least seconds that both could take.
+struct Turn {
+    read: Mapped,
+    compute: Mapped,
+    both: Mapped,
+    least: f64,
+}
+
+/// What some turns took. Shown as medians: seconds to read, to compute, the least possible, and those of both; then
+/// both in terms of the longer one, and of the least.
+struct Turns(Vec<Turn>);
+
+impl Turns {
+    fn taken(turns: usize, turn: impl FnMut() -> Result<Turn>) -> Result<Turns> {
+        let turns = std::iter::repeat_with(turn).take(turns.max(1));
+        Ok(Turns(turns.collect::<Result<_>>()?))
+    }
+
+    /// Returns the median of a figure.
+    fn of(&self, figure: impl Fn(&Turn) -> f64) -> f64 {
+        let mut figures: Vec<f64> = self.0.iter().map(figure).collect();
+        figures.sort_unstable_by(f64::total_cmp);
+        figures[figures.len() / 2]
+    }
+}
+
+impl fmt::Display for Turns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = [
+            self.of(|turn| turn.read.wall),
+            self.of(|turn| turn.compute.wall),
+            self.of(|turn| turn.least),
+            self.of(|turn| turn.both.wall),
+        ];
+        seconds.iter().try_for_each(|seconds| write!(f, "{seconds:.4}\t"))?;
+        let of_larger = self.of(|turn| turn.both.wall / turn.read.wall.max(turn.compute.wall));
+        write!(f, "{of_larger:.3}\t{:.3}", self.of(|turn| turn.both.wall / turn.least))
+    }
 }
 
 /// Returns the progress of a run from memory, read every millisecond: bytes and seconds.
@@ -264,15 +304,11 @@ fn run<J: Job>(engine: &Engine, job: &J, input: Input, options: &Options) -> Res
     })
 }
 
-/// Returns the time of the run in the middle, and the processor time of that in the middle of these.
-fn median(runs: usize, mut run: impl FnMut() -> Result<Mapped>) -> Result<Mapped> {
+/// Returns the seconds of the run in the middle.
+fn median(runs: usize, mut run: impl FnMut() -> Result<Mapped>) -> Result<f64> {
     let mut runs = (0..runs.max(1)).map(|_| run()).collect::<Result<Vec<Mapped>>>()?;
-    let middle = runs.len() / 2;
-    runs.sort_unstable_by(|a, b| a.cpu.total_cmp(&b.cpu));
-    let cpu = runs[middle].cpu;
-    let direct_bytes = runs.iter().map(|run| run.direct_bytes).min().unwrap_or(0);
     runs.sort_unstable_by(|a, b| a.wall.total_cmp(&b.wall));
-    Ok(Mapped { wall: runs[middle].wall, cpu, direct_bytes })
+    Ok(runs[runs.len() / 2].wall)
 }
 
 /// Returns the least seconds for this much processor time.

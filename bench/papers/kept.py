@@ -51,7 +51,7 @@ RESULTS = {
         "bench/results/show.json",
         "bench-show",
         variables=(
-            "SHOW_TEXT=zipf.txt",
+            "SHOW_TEXT=steep.txt",
             "SHOW_BYTES=2e9",
         ),
     ),

@@ -2,7 +2,7 @@
 """Measurements that figures of the papers need and no other benchmark makes. Their inputs are drawn by a seed, so
 nothing has to be fetched.
 
-Takes a folder with `zipf.txt`, `logins.txt` and `tera.bin`, tegula's binary, and names of measurements; leaves a file
+Takes a folder with `zipf.txt`, `steep.txt`, `logins.txt` and `tera.bin`, tegula's binary, and names of measurements; leaves a file
 of raw results for each, `papers_NAME.json`. Answers that should be the same are compared.
 
     python3 bench/papers/taken.py --corpus bench/corpus --tegula target/release/tegula jobs tiles
@@ -126,8 +126,11 @@ def tiles(options: argparse.Namespace, folder: Path) -> list[Measured]:
 
 
 def saves(options: argparse.Namespace, folder: Path) -> list[Measured]:
-    """Word count of 1 GB without a state, and saved after every tile, of several sizes."""
-    path, argv = command_of(options, "word count", 1)
+    """Word count of 1 GB of the paper's share of different words, without a state, and saved after every tile, of several
+    sizes."""
+    path = path_of(options, "steep.txt")
+    times = max(1, round(options.scale * 1e9 / path.stat().st_size))
+    argv = [str(options.tegula), "wordcount", *([str(path)] * times)]
     state = folder / "state"
     programs = [program("no state", path, argv, folder)]
     for name, tile, every in (

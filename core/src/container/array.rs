@@ -154,7 +154,7 @@ impl<J: Job> ArraySplit<'_, J> {
     }
 
     pub(super) fn add_total(&mut self, key: <J::Key as Key>::Borrowed<'_>, total: &Accumulator<J>) {
-        self.take(key, |into, _| J::Combine::merge(into, total));
+        self.take(key, |into, store| J::Combine::merge(into, total, store));
     }
 
     #[inline(always)]

@@ -137,7 +137,8 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         outlet: &Outlet<'_, V>,
     ) -> Result<HandedOver, MemoryError> {
         let combining = timeline::begin(timeline::Kind::Combine);
-        let Some(pairs) = self.retained.take_in::<C>(&mut self.table, outlet)? else {
+        let Some(pairs) = self.retained.take_in::<C>(&mut self.table, &mut self.store, outlet)?
+        else {
             return self.hand_over(outlet);
         };
         (self.combined, self.is_crowded) = (0, false);

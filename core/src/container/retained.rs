@@ -4,7 +4,7 @@
 
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
-use crate::memory::{BlockPool, ChunkPool};
+use crate::memory::{BlockPool, ChunkPool, ValueStore};
 use crate::partial::Outlet;
 use crate::slots::{Entry, SlotKey, Table};
 use std::sync::Arc;
@@ -31,6 +31,7 @@ impl<K: SlotKey, V: Copy> Retained<K, V> {
     pub(super) fn take_in<C: Aggregate<Accumulator = V>>(
         &mut self,
         piece: &mut Table<K, V, 0>,
+        store: &mut ValueStore,
         outlet: &Outlet<'_, V>,
     ) -> Result<Option<u64>, MemoryError> {
         let bits = Table::<K, V, 0>::bits_for(piece.len());
@@ -54,7 +55,7 @@ impl<K: SlotKey, V: Copy> Retained<K, V> {
         outlet.show(piece, |entry| {
             let hash = entry.key.hash();
             table.combine_known(entry.key, hash, C::identity(), |total| {
-                C::merge(total, &entry.value);
+                C::merge(total, &entry.value, store);
             });
         });
         Ok(Some(handed_over))

@@ -18,6 +18,7 @@
 //! doubt.
 
 use crate::aggregate::Aggregate;
+use crate::memory::ValueStore;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -90,9 +91,10 @@ pub fn highest<C: Aggregate>(
     base: &Base<C::Accumulator>,
     samples: &[Sample<C::Accumulator>],
     top: usize,
+    store: &mut ValueStore,
 ) -> Option<Highest<C::Accumulator>> {
     let share = C::SHARE?;
-    let totals = totals::<C>(base, samples);
+    let totals = totals::<C>(base, samples, store);
     let is_known = |total: &Total<C::Accumulator>| {
         total.is_in_base || base.bound.is_none() && total.given.len() == samples.len()
     };
@@ -128,6 +130,7 @@ pub fn highest<C: Aggregate>(
 fn totals<'s, C: Aggregate>(
     base: &'s Base<C::Accumulator>,
     samples: &'s [Sample<C::Accumulator>],
+    store: &mut ValueStore,
 ) -> HashMap<&'s [u8], Total<C::Accumulator>> {
     let mut totals: HashMap<&[u8], Total<C::Accumulator>> = HashMap::new();
     let sources = samples.iter().map(|sample| &sample.pairs).chain([&base.pairs]);
@@ -137,7 +140,7 @@ fn totals<'s, C: Aggregate>(
                 let given = Vec::new();
                 Total { value: C::identity(), given, is_in_base: false }
             });
-            C::merge(&mut total.value, value);
+            C::merge(&mut total.value, value, store);
             match number < samples.len() {
                 true => total.given.push(number),
                 false => total.is_in_base = true,

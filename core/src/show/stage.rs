@@ -9,7 +9,7 @@ use crate::aggregate::Aggregate;
 use crate::context::RunContext;
 use crate::error::{Error, Result};
 use crate::failure::Failure;
-use crate::memory::ChunkPool;
+use crate::memory::{ChunkPool, ValueStore};
 use crate::merge::{MergeStage, Piece};
 use crate::options::Order;
 use crate::output::{Seen, Stored};
@@ -374,7 +374,8 @@ impl<C: Aggregate> Maker<'_, '_, C> {
     fn show_samples(&mut self, samples: &[Sample<C::Accumulator>]) -> Result<bool> {
         let top = self.presenter.top.unwrap_or_default();
         let are_whole = samples.iter().all(|sample| sample.is_whole);
-        let highest = are_whole.then(|| highest::<C>(&self.base, samples, top)).flatten();
+        let store = &mut ValueStore::new(self.stage.chunks);
+        let highest = are_whole.then(|| highest::<C>(&self.base, samples, top, store)).flatten();
         let Some(highest) = highest else {
             self.failures = (self.failures + 1).min(FAILURES_MOST);
             self.rests = (1 << self.failures) - 1;

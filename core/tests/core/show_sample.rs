@@ -2,6 +2,7 @@
 
 use tegula_core::show::{Base, Highest, MARGIN, Sample, highest, least};
 use tegula_pairs::combine::Count;
+use tegula_pairs::memory::{BlockPool, Budget, ChunkPool, ValueStore};
 
 fn pairs(of: &[(&str, u64)]) -> Vec<(Box<[u8]>, u64)> {
     of.iter().map(|&(key, count)| (key.as_bytes().into(), count)).collect()
@@ -12,7 +13,9 @@ fn sample(least: u64, of: &[(&str, u64)]) -> Sample<u64> {
 }
 
 fn first(base: &Base<u64>, samples: &[Sample<u64>], top: usize) -> Option<Vec<String>> {
-    let Highest { pairs, nth } = highest::<Count>(base, samples, top)?;
+    let chunks = ChunkPool::new(BlockPool::new(Budget::new(None)));
+    let store = &mut ValueStore::new(&chunks);
+    let Highest { pairs, nth } = highest::<Count>(base, samples, top, store)?;
     let mut found: Vec<(u64, String)> = pairs
         .iter()
         .map(|(key, count)| (*count, String::from_utf8_lossy(key).into_owned()))

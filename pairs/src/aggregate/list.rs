@@ -4,15 +4,21 @@
 //! A block is a run of records: the split's number in 4 bytes (little-endian, so that a record in memory
 //! equals its byte form), then the value's bytes; or [`LINK`] and the address of the next block. After
 //! every record there is room for a link. So adding a value writes one record and reads nothing, and
-//! joining two lists writes one link. Blocks double, from 32 bytes to 4 KiB.
+//! joining two lists writes one link. A block has room for as many records as come before it, but at most 4 KiB.
+//!
+//! A list of one short record keeps it in place of addresses. Where a key comes once in a tile, its lists are such,
+//! and joining them writes their records one after the other: a link to each of them would be a cache miss for each
+//! value that is read.
 //!
 //! Values of one split come from one worker, in order. Splits are numbered in the order of the input. So a
 //! list has the same input order however it was joined: by number, stable.
 
 use super::element::Element;
-use crate::memory::ValueStore;
+use crate::memory::{ValueStore, prefetch};
 use crate::relocation::Relocation;
+use std::fmt;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 /// In place of a split's number: the address of the next block follows.
@@ -21,18 +27,32 @@ const NUMBER_BYTES: usize = 4;
 const LINK_BYTES: usize = NUMBER_BYTES + size_of::<NonNull<u8>>();
 const BLOCK_BYTES_LEAST: usize = 32;
 const BLOCK_BYTES_MOST: usize = 4 << 10;
+/// Bytes in place of addresses.
+const PLACE_BYTES: usize = size_of::<Ends>();
 
 /// Values, or none.
-#[derive(Debug)]
 pub struct List<T: Element + ?Sized> {
+    place: Place,
+    /// Bytes for records from the tail on; if there is a block, there is room for a link after them.
+    room: u32,
+    len: u32,
+    element: PhantomData<fn(&T)>,
+}
+
+/// Where the records are.
+#[derive(Clone, Copy)]
+union Place {
+    blocks: Ends,
+    /// The record, if it is the only one and [`List::HOLDS_ONE`].
+    record: [MaybeUninit<u8>; PLACE_BYTES],
+}
+
+#[derive(Clone, Copy)]
+struct Ends {
     /// The first record; undefined while the list is empty.
     head: NonNull<u8>,
     /// Where the next record goes.
     tail: NonNull<u8>,
-    /// Bytes for records from `tail` on; if the list has any records, there is room for a link after them.
-    room: u32,
-    len: u32,
-    element: PhantomData<fn(&T)>,
 }
 
 impl<T: Element + ?Sized> Clone for List<T> {
@@ -43,6 +63,12 @@ impl<T: Element + ?Sized> Clone for List<T> {
 
 impl<T: Element + ?Sized> Copy for List<T> {}
 
+impl<T: Element + ?Sized> fmt::Debug for List<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a list of {} values", self.len)
+    }
+}
+
 // SAFETY: a list points to memory of a store, which belongs to no thread. Only the list's one owner adds
 // values; shared lists are only read.
 unsafe impl<T: Element + ?Sized> Send for List<T> {}
@@ -51,12 +77,19 @@ unsafe impl<T: Element + ?Sized> Sync for List<T> {}
 
 impl<T: Element + ?Sized> List<T> {
     pub(super) const EMPTY: List<T> = List {
-        head: NonNull::dangling(),
-        tail: NonNull::dangling(),
+        place: Place { blocks: Ends { head: NonNull::dangling(), tail: NonNull::dangling() } },
         room: 0,
         len: 0,
         element: PhantomData,
     };
+
+    /// Bytes of each record, if all have the same and one of them fits in place of addresses.
+    const RECORD_BYTES: Option<usize> = match T::BYTES {
+        Some(bytes) if NUMBER_BYTES + bytes <= PLACE_BYTES => Some(NUMBER_BYTES + bytes),
+        _ => None,
+    };
+    /// Whether the record of a list of one is in place of addresses.
+    pub(super) const HOLDS_ONE: bool = Self::RECORD_BYTES.is_some();
 
     /// Returns the number of values.
     pub(super) fn len(&self) -> usize {
@@ -68,56 +101,137 @@ impl<T: Element + ?Sized> List<T> {
     #[inline(always)]
     pub(super) fn push(&mut self, held: T::Held, store: &mut ValueStore) {
         let bytes = NUMBER_BYTES + T::len(&held);
-        if (self.room as usize) < bytes && !self.grow(bytes, store) {
-            return;
-        }
-        // SAFETY: `room` bytes from `tail` on belong to this list alone. The value's borrowed bytes are
-        // alive: it was emitted in the split that is being mapped.
+        let Some(to) = self.place_of_next(bytes, store) else { return };
+        // SAFETY: `bytes` bytes there belong to this list alone. The value's borrowed bytes are alive: it was
+        // emitted in the split that is being mapped.
         unsafe {
-            self.tail.cast::<u32>().write_unaligned(store.split().to_le());
-            T::write(held, self.tail.add(NUMBER_BYTES));
-            self.tail = self.tail.add(bytes);
+            to.cast::<u32>().write_unaligned(store.split().to_le());
+            T::write(held, to.add(NUMBER_BYTES));
         }
-        self.room -= bytes as u32;
         self.count(1);
     }
 
-    /// Makes room for a record of `bytes` bytes, and for more.
-    #[inline(never)]
-    fn grow(&mut self, bytes: usize, store: &mut ValueStore) -> bool {
-        let least = bytes + LINK_BYTES;
-        let doubled = (bytes * self.len()).next_power_of_two();
-        self.add_block(least, doubled.clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST).max(least), store)
+    /// Returns where the next record of `bytes` bytes goes, which the caller writes and counts. Returns `None` if
+    /// memory is refused.
+    #[inline(always)]
+    fn place_of_next(&mut self, bytes: usize, store: &mut ValueStore) -> Option<NonNull<u8>> {
+        if (self.room as usize) < bytes {
+            if Self::HOLDS_ONE && self.len == 0 {
+                // SAFETY: any bytes may be there.
+                return Some(NonNull::from(unsafe { &mut self.place.record }).cast());
+            }
+            if !self.grow(bytes, store) {
+                return None;
+            }
+        }
+        // SAFETY: there is a block, because it has room; `room` bytes from its tail on lie in it.
+        unsafe {
+            let Ends { tail, .. } = &mut self.place.blocks;
+            let to = *tail;
+            *tail = to.add(bytes);
+            self.room -= bytes as u32;
+            Some(to)
+        }
     }
 
-    fn add_block(&mut self, least: usize, wanted: usize, store: &mut ValueStore) -> bool {
-        let Some((block, size)) = store.take(least, wanted) else { return false };
+    /// Makes room for a record of `bytes` bytes, and for as many more as there are.
+    #[inline(never)]
+    fn grow(&mut self, bytes: usize, store: &mut ValueStore) -> bool {
+        let doubled = bytes * self.len() + LINK_BYTES;
+        if self.holds_its_one() {
+            return self.move_out(bytes, store);
+        }
+        self.add_block(bytes, doubled.clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST), store)
+    }
+
+    /// Returns whether its record is in place of addresses.
+    #[inline(always)]
+    fn holds_its_one(&self) -> bool {
+        Self::HOLDS_ONE && self.len == 1
+    }
+
+    /// Returns the place of the record that is in place of addresses.
+    #[inline(always)]
+    fn record(&self) -> NonNull<u8> {
+        // SAFETY: any bytes may be there.
+        NonNull::from(unsafe { &self.place.record }).cast()
+    }
+
+    /// Moves the record in place of addresses to a block that has room for `bytes` bytes more.
+    fn move_out(&mut self, bytes: usize, store: &mut ValueStore) -> bool {
+        let record_bytes = Self::RECORD_BYTES.unwrap_or(0);
+        // Without records, there is nothing to which the block could be linked.
+        let one = std::mem::replace(self, List::EMPTY);
+        if !self.add_block(record_bytes + bytes, 0, store) {
+            *self = one;
+            return false;
+        }
+        // SAFETY: the new block has room for both records, and belongs to this list alone.
+        unsafe {
+            let Ends { tail, .. } = &mut self.place.blocks;
+            tail.copy_from_nonoverlapping(one.record(), record_bytes);
+            *tail = tail.add(record_bytes);
+        }
+        self.room -= record_bytes as u32;
+        self.len = 1;
+        true
+    }
+
+    /// Adds a block with room for `bytes` bytes of records, of `wanted` bytes if that is more.
+    fn add_block(&mut self, bytes: usize, wanted: usize, store: &mut ValueStore) -> bool {
+        let least = bytes + LINK_BYTES;
+        let Some((block, size)) = store.take(least, wanted.max(least)) else { return false };
         self.link(block);
-        self.tail = block;
+        self.place.blocks.tail = block;
         self.room = u32::try_from(size - LINK_BYTES).unwrap_or(u32::MAX);
         true
     }
 
-    /// Makes the memory at `to` follow the list's records.
+    /// Makes the memory at `to` follow the list's records, none of which is in place of addresses.
     #[inline]
     fn link(&mut self, to: NonNull<u8>) {
         if self.len == 0 {
-            self.head = to;
+            self.place.blocks.head = to;
             return;
         }
-        // SAFETY: after the records there is room for a link, which belongs to this list alone.
+        // SAFETY: there is a block, and after its records there is room for a link, which belongs to this list
+        // alone.
         unsafe {
-            self.tail.cast::<u32>().write_unaligned(LINK);
-            self.tail.add(NUMBER_BYTES).cast::<NonNull<u8>>().write_unaligned(to);
+            let Ends { tail, .. } = self.place.blocks;
+            tail.cast::<u32>().write_unaligned(LINK);
+            tail.add(NUMBER_BYTES).cast::<NonNull<u8>>().write_unaligned(to);
         }
     }
 
-    /// Appends another list, which must not be used any more, because it becomes part of this one.
+    /// Asks the processor to fetch where the next record goes.
+    #[inline(always)]
+    pub(super) fn prefetch(&self) {
+        if !self.holds_its_one() {
+            // SAFETY: its records are in blocks, or there is none, and the addresses are those of the empty list.
+            prefetch(unsafe { self.place.blocks.tail }.as_ptr());
+        }
+    }
+
+    /// Appends another list, which must not be used any more, because it becomes part of this one. If memory is
+    /// refused, the other's values are dropped and the store keeps the refusal.
     #[inline]
-    pub(super) fn append(&mut self, other: &List<T>) {
-        if other.len > 0 {
-            self.link(other.head);
-            (self.tail, self.room) = (other.tail, other.room);
+    pub(super) fn append(&mut self, other: &List<T>, store: &mut ValueStore) {
+        if self.len == 0 {
+            *self = *other;
+        } else if other.holds_its_one() {
+            let bytes = Self::RECORD_BYTES.unwrap_or(0);
+            let Some(to) = self.place_of_next(bytes, store) else { return };
+            // SAFETY: the record is that long, and so is the place, which belongs to this list alone.
+            unsafe { to.copy_from_nonoverlapping(other.record(), bytes) };
+            self.count(1);
+        } else if other.len > 0 {
+            if self.holds_its_one() && !self.move_out(0, store) {
+                return;
+            }
+            // SAFETY: the other has several records, which are in blocks, or one that does not fit elsewhere.
+            let Ends { head, tail } = unsafe { other.place.blocks };
+            self.link(head);
+            (self.place.blocks.tail, self.room) = (tail, other.room);
             self.count(other.len);
         }
     }
@@ -140,7 +254,12 @@ impl<T: Element + ?Sized> List<T> {
 
     /// Returns the records in the order in which they are stored.
     pub(super) fn records(&self) -> Records<'_, T> {
-        Records { at: self.head, left: self.len, list: PhantomData }
+        let at = match self.holds_its_one() {
+            true => self.record(),
+            // SAFETY: the records are in blocks, or there is none, and the addresses are those of the empty list.
+            false => unsafe { self.place.blocks.head },
+        };
+        Records { at, left: self.len, list: PhantomData }
     }
 
     /// Returns the bytes of the byte form: at most those of the records and its own head.
@@ -193,27 +312,28 @@ impl<T: Element + ?Sized> List<T> {
     fn extend(&mut self, mut records: &[u8], record_bytes: usize, store: &mut ValueStore) {
         let by = store.relocation();
         while !records.is_empty() {
-            // The rest of a chunk is used if it has room for a record.
-            let least = record_bytes + LINK_BYTES;
-            let wanted = (records.len() + LINK_BYTES).min(BLOCK_BYTES_MOST).max(least);
-            if (self.room as usize) < record_bytes && !self.add_block(least, wanted, store) {
-                return;
+            let is_one = Self::HOLDS_ONE && self.len == 0 && records.len() == record_bytes;
+            if !is_one && (self.room as usize) < record_bytes {
+                // The rest of a chunk is used if it has room for a record, the first time for two: one alone would
+                // not be in a block.
+                let least = record_bytes << u32::from(self.len == 0);
+                let wanted = (records.len() + LINK_BYTES).min(BLOCK_BYTES_MOST);
+                if !self.add_block(least, wanted, store) {
+                    return;
+                }
             }
-            let fitting = self.room as usize / record_bytes * record_bytes;
+            let fitting = if is_one { 1 } else { self.room as usize / record_bytes } * record_bytes;
             let (now, rest) = records.split_at(fitting.min(records.len()));
             records = rest;
-            // SAFETY: `room` bytes from `tail` on belong to this list alone, and these are no more; they
-            // were written before they are borrowed.
+            let Some(to) = self.place_of_next(now.len(), store) else { return };
+            // SAFETY: that many bytes there belong to this list alone; they were written before they are borrowed.
             let added = unsafe {
-                self.tail.copy_from_nonoverlapping(NonNull::from(now).cast(), now.len());
-                NonNull::slice_from_raw_parts(self.tail, now.len()).as_mut()
+                to.copy_from_nonoverlapping(NonNull::from(now).cast(), now.len());
+                NonNull::slice_from_raw_parts(to, now.len()).as_mut()
             };
             if by != Relocation::default() {
                 added.chunks_exact_mut(record_bytes).for_each(|record| relocate::<T>(record, by));
             }
-            // SAFETY: as above.
-            self.tail = unsafe { self.tail.add(now.len()) };
-            self.room -= now.len() as u32;
             self.count((now.len() / record_bytes) as u32);
         }
     }

@@ -43,6 +43,9 @@ pub trait Aggregate: sealed::Sealed + Sized + 'static {
     /// Whether accumulators are lists of values in a store.
     #[doc(hidden)]
     const KEEPS_VALUES: bool;
+    /// Whether the accumulator of one value points to memory of a store.
+    #[doc(hidden)]
+    const ONE_POINTS: bool = false;
     /// Whether its values can be [relocated](Fixed::RELOCATES).
     #[doc(hidden)]
     const RELOCATES: bool = false;
@@ -76,9 +79,14 @@ pub trait Aggregate: sealed::Sealed + Sized + 'static {
     /// Adds one emitted value. Memory beyond the accumulator comes from the store.
     #[doc(hidden)]
     fn absorb(into: &mut Self::Accumulator, held: Self::Held, store: &mut ValueStore);
-    /// Merges another accumulator, which must not be used afterwards.
+    /// Merges another accumulator, which must not be used afterwards. Memory beyond the accumulators comes from
+    /// the store.
     #[doc(hidden)]
-    fn merge(into: &mut Self::Accumulator, other: &Self::Accumulator);
+    fn merge(into: &mut Self::Accumulator, other: &Self::Accumulator, store: &mut ValueStore);
+    /// Asks the processor to fetch the memory to which the next merge adds, if that is not the accumulator's own.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn prefetch(_: &Self::Accumulator) {}
     /// Like `merge`, but copies the memory to which the other points, so that it need not live any longer.
     #[doc(hidden)]
     fn copy_in(into: &mut Self::Accumulator, other: &Self::Accumulator, store: &mut ValueStore);
@@ -131,6 +139,7 @@ macro_rules! of_lists {
         type Accumulator = List<$element>;
 
         const KEEPS_VALUES: bool = true;
+        const ONE_POINTS: bool = !List::<$element>::HOLDS_ONE;
         const RELOCATES: bool = <$element as Element>::RELOCATES;
 
         #[inline(always)]
@@ -159,8 +168,13 @@ macro_rules! of_lists {
         }
 
         #[inline(always)]
-        fn merge(into: &mut List<$element>, other: &List<$element>) {
-            into.append(other);
+        fn merge(into: &mut List<$element>, other: &List<$element>, store: &mut ValueStore) {
+            into.append(other, store);
+        }
+
+        #[inline(always)]
+        fn prefetch(list: &List<$element>) {
+            list.prefetch();
         }
 
         fn copy_in(into: &mut List<$element>, other: &List<$element>, store: &mut ValueStore) {
@@ -223,7 +237,7 @@ impl<C: Combine> Aggregate for C {
     }
 
     #[inline(always)]
-    fn merge(into: &mut C::Accumulator, other: &C::Accumulator) {
+    fn merge(into: &mut C::Accumulator, other: &C::Accumulator, _: &mut ValueStore) {
         C::merge(into, other);
     }
 

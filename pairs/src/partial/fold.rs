@@ -7,7 +7,7 @@ use super::taker::{Batch, Receiver};
 use super::{PARTITION_BITS, Pairs, Partition};
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
-use crate::memory::{ChunkList, ChunkPool};
+use crate::memory::{ChunkList, ChunkPool, ValueStore};
 use crate::slots::{Entry, LongKey, MediumKey, ShortKey, SlotKey, Table};
 use std::sync::Arc;
 
@@ -19,6 +19,8 @@ pub struct Folder<C: Aggregate> {
     short: FoldTable<ShortKey, C>,
     medium: FoldTable<MediumKey, C>,
     long: FoldTable<LongKey, C>,
+    /// Memory of the values that folding copies. The partition keeps it with its pairs.
+    store: ValueStore,
     pool: Arc<ChunkPool>,
 }
 
@@ -29,6 +31,7 @@ impl<C: Aggregate> Folder<C> {
             short: Table::new(blocks, bits)?,
             medium: Table::new(blocks, bits)?,
             long: Table::new(blocks, bits)?,
+            store: ValueStore::new(pool),
             pool: Arc::clone(pool),
         })
     }
@@ -54,7 +57,7 @@ impl<C: Aggregate> Folder<C> {
     ) -> Result<()> {
         let mut folded = Pairs::new(&self.pool);
         self.fold(&mut partition.pairs, &mut folded, sorting)?;
-        partition.folded(folded);
+        partition.folded(folded, self.store.seal());
         Ok(())
     }
 
@@ -65,7 +68,9 @@ impl<C: Aggregate> Folder<C> {
         partition: &mut Partition<C::Accumulator>,
         run: &mut RunWriter<Accumulators<C>>,
     ) -> Result<()> {
-        self.fold(&mut partition.pairs, run, Sorting::Canonical)
+        self.fold(&mut partition.pairs, run, Sorting::Canonical)?;
+        self.store.reset();
+        Ok(())
     }
 
     /// Hands a partition's pairs, one per key, to `receiver`, and leaves the partition empty.
@@ -75,7 +80,9 @@ impl<C: Aggregate> Folder<C> {
         receiver: &mut dyn Receiver<C::Accumulator>,
     ) -> Result<()> {
         if partition.may_repeat() {
-            return self.fold(&mut partition.pairs, receiver, Sorting::None);
+            self.fold(&mut partition.pairs, receiver, Sorting::None)?;
+            partition.keep_values(self.store.seal());
+            return Ok(());
         }
         give_all(&partition.pairs, receiver)?;
         receiver.keep(partition.pairs.clear());
@@ -104,13 +111,14 @@ impl<C: Aggregate> Folder<C> {
         sorting: Sorting,
     ) -> Result<()> {
         let (short, medium, long) = (&mut pairs.short, &mut pairs.medium, &mut pairs.long);
-        fold_class::<C, _>(&mut self.short, short, sorting, |batch| {
+        let store = &mut self.store;
+        fold_class::<C, _>(&mut self.short, store, short, sorting, |batch| {
             receiver.receive(Batch::Short(batch))
         })?;
-        fold_class::<C, _>(&mut self.medium, medium, sorting, |batch| {
+        fold_class::<C, _>(&mut self.medium, store, medium, sorting, |batch| {
             receiver.receive(Batch::Medium(batch))
         })?;
-        fold_class::<C, _>(&mut self.long, long, sorting, |batch| {
+        fold_class::<C, _>(&mut self.long, store, long, sorting, |batch| {
             receiver.receive(Batch::Long(batch))
         })?;
         receiver.keep(pairs.clear());
@@ -138,6 +146,7 @@ const BATCH: usize = 32;
 
 fn fold_class<C: Aggregate, K: SlotKey>(
     table: &mut FoldTable<K, C>,
+    store: &mut ValueStore,
     entries: &mut ChunkList<Entry<K, C::Accumulator>>,
     sorting: Sorting,
     mut receive: impl FnMut(&[Entry<K, C::Accumulator>]) -> Result<()>,
@@ -153,13 +162,20 @@ fn fold_class<C: Aggregate, K: SlotKey>(
             *hash = entry.key.hash();
             table.prefetch(*hash);
         }
+        if C::KEEPS_VALUES {
+            let hashes = &hashes[..batch.len()];
+            hashes.iter().filter_map(|&hash| table.at_home(hash)).for_each(C::prefetch);
+        }
         for (entry, &hash) in batch.iter().zip(&hashes) {
-            table.combine(entry.key, hash, C::identity(), |total| C::merge(total, &entry.value));
+            table.combine(entry.key, hash, C::identity(), |total| {
+                C::merge(total, &entry.value, store);
+            });
         }
         if table.is_crowded(hashes[batch.len() - 1]) && !table.is_spread() {
             table.spread();
         }
     }
+    store.check()?;
     entries.clear();
     let see = |folded: &mut Vec<Entry<K, C::Accumulator>>| {
         if C::INVERSE.is_some() {

@@ -81,7 +81,9 @@ impl<V: Copy> Partial<V> {
     /// Returns the stores of the values of accumulators handed over so far; the caller keeps them as long as
     /// it uses the accumulators.
     pub fn take_values(&self) -> Vec<KeptValues> {
-        std::mem::take(&mut self.values.lock())
+        let mut values = std::mem::take(&mut *self.values.lock());
+        (0..PARTITIONS).for_each(|number| values.append(&mut self.partition(number).take_values()));
+        values
     }
 
     /// Moves all of another partial in, to which nobody adds meanwhile. Linear in its pairs.
@@ -93,8 +95,8 @@ impl<V: Copy> Partial<V> {
             }
             into.take_in(&mut from)?;
         }
-        let mut values = self.values.lock();
-        values.extend(other.take_values());
+        let theirs = other.take_values();
+        self.values.lock().extend(theirs);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use super::pairs::Pairs;
 use super::runs::Run;
 use super::tiers::Tiers;
 use crate::error::MemoryError;
-use crate::memory::ChunkPool;
+use crate::memory::{ChunkPool, KeptValues};
 use std::sync::Arc;
 
 /// A partition of fewer pairs is never folded while the job runs. They take a few MiB over all partitions.
@@ -18,6 +18,8 @@ pub struct Partition<V: Copy> {
     segments: usize,
     /// Folding is due at this many pairs.
     fold_at: usize,
+    /// The memory of values that folding has copied.
+    values: Vec<KeptValues>,
     /// The spilled pairs, each run folded and in canonical order.
     pub runs: Tiers,
 }
@@ -28,6 +30,7 @@ impl<V: Copy> Partition<V> {
             pairs: Pairs::new(pool),
             segments: 0,
             fold_at: FOLD_LEAST,
+            values: Vec::new(),
             runs: Tiers::default(),
         }
     }
@@ -64,6 +67,7 @@ impl<V: Copy> Partition<V> {
         self.pairs.append(&mut other.pairs)?;
         self.segments += other.segments;
         (other.segments, other.fold_at) = (0, FOLD_LEAST);
+        self.values.append(&mut other.values);
         let runs = other.runs.runs_mut().drain(..);
         // They are as new as any here, however often they were joined.
         runs.for_each(|run| self.runs.push(Run { level: 0, ..run }));
@@ -73,12 +77,24 @@ impl<V: Copy> Partition<V> {
     /// Records that all pairs went into a run.
     pub(super) fn spilled(&mut self, run: Run) {
         (self.segments, self.fold_at) = (0, FOLD_LEAST);
+        self.values.clear();
         self.runs.push(run);
     }
 
-    pub(super) fn folded(&mut self, pairs: Pairs<V>) {
+    pub(super) fn folded(&mut self, pairs: Pairs<V>, values: Option<KeptValues>) {
         self.fold_at = (2 * pairs.len()).max(FOLD_LEAST);
         self.pairs = pairs;
         self.segments = 1;
+        self.keep_values(values);
+    }
+
+    /// Takes over the memory of values of its pairs, or of pairs that were here.
+    pub(super) fn keep_values(&mut self, values: Option<KeptValues>) {
+        self.values.extend(values);
+    }
+
+    /// Returns the memory of values of its pairs, those that were here among them.
+    pub(super) fn take_values(&mut self) -> Vec<KeptValues> {
+        std::mem::take(&mut self.values)
     }
 }

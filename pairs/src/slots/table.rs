@@ -154,6 +154,13 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         self.hint().prefetch(hash);
     }
 
+    /// Returns the accumulator in the home slot of `hash`, be it of that key or of another.
+    #[inline(always)]
+    pub fn at_home(&self, hash: u64) -> Option<&V> {
+        let home = self.home(hash);
+        (!self.key(home).is_vacant()).then(|| &self.entry(home).value)
+    }
+
     /// Returns the data that prefetching needs of the table as it is now.
     #[inline(always)]
     pub fn hint(&self) -> Hint<K, V, SKIP> {

@@ -56,7 +56,7 @@ fn values_come_in_the_order_of_their_splits_however_lists_are_put_together() {
         let lists = lists::<Collect<u64>>(&splits, &mut stores);
         let mut all = Collect::<u64>::identity();
         for worker in order {
-            Collect::<u64>::merge(&mut all, &lists[worker]);
+            Collect::<u64>::merge(&mut all, &lists[worker], &mut stores[0]);
         }
         // Lists are valid as long as the memory of their stores is kept.
         let kept = stores.map(|mut store| store.seal());
@@ -64,6 +64,48 @@ fn values_come_in_the_order_of_their_splits_however_lists_are_put_together() {
         assert!(Collect::finish(&all).eq(expected.iter().copied()), "{order:?}");
         drop(kept);
     }
+}
+
+/// Lists of one value, as of a key that comes once in a tile, and longer ones, joined from the left and from the
+/// right, come as one list of all; so they do from their byte forms.
+#[test]
+fn lists_of_one_value_are_joined_with_others() {
+    fn check<T: Fixed + PartialEq + std::fmt::Debug>(value: impl Fn(u64) -> T) {
+        let sizes =
+            [[1, 1, 1, 1, 1, 1], [1, 3, 1, 1, 2, 1], [2, 1, 0, 1, 40, 1], [0, 1, 1, 0, 0, 5]];
+        for (sizes, order) in sizes.iter().flat_map(|sizes| [(sizes, 0), (sizes, 1), (sizes, 2)]) {
+            let pool = pool();
+            let mut store = ValueStore::new(&pool);
+            let (mut lists, mut expected) = (Vec::new(), Vec::new());
+            for (split, &size) in (0..).zip(sizes) {
+                store.set_split(split);
+                let mut list = Collect::<T>::identity();
+                for _ in 0..size {
+                    let value = value(expected.len() as u64);
+                    Collect::<T>::absorb(&mut list, value, &mut store);
+                    expected.push(value);
+                }
+                let mut form = Vec::new();
+                Collect::<T>::encode(&list, &mut form);
+                lists.push(match order {
+                    2 => Collect::<T>::decode(&mut &form[..], &mut store).unwrap(),
+                    _ => list,
+                });
+            }
+            if order == 1 {
+                lists.reverse();
+            }
+            let mut all = Collect::<T>::identity();
+            lists.iter().for_each(|list| Collect::<T>::merge(&mut all, list, &mut store));
+            store.check().unwrap();
+            assert!(Collect::finish(&all).eq(expected.iter().copied()), "{sizes:?}, {order}");
+        }
+    }
+    check(|value| value);
+    check(|value| value as u8);
+    check(|value| (value as u32, value));
+    // The last one's record is as long as its place, this one's is longer.
+    check(|value| [value as u8; 13]);
 }
 
 #[test]
@@ -75,7 +117,7 @@ fn bytes_of_any_length_are_copied_and_survive_being_written_down() {
     let mut stores = [0; 2].map(|_| ValueStore::new(&pool));
     let lists = lists::<Collect<[u8]>>(&splits, &mut stores);
     let mut all = lists[1];
-    Collect::<[u8]>::merge(&mut all, &lists[0]);
+    Collect::<[u8]>::merge(&mut all, &lists[0], &mut stores[0]);
     let expected: Vec<Vec<u8>> = words.iter().flat_map(|word| [word.clone(), Vec::new()]).collect();
     assert!(Collect::finish(&all).eq(expected.iter().map(Vec::as_slice)));
 
@@ -130,7 +172,8 @@ fn what_is_read_back_is_relocated() {
         Collect::<Place>::absorb(&mut read, Place(at, 0), &mut store);
         (read, store.seal())
     });
-    Collect::<Place>::merge(&mut early.0, &late.0);
+    let mut store = ValueStore::new(&pool);
+    Collect::<Place>::merge(&mut early.0, &late.0, &mut store);
     let of = |at, last| {
         let places: Vec<Place> = splits(at).into_iter().flat_map(|split| split.1).collect();
         [places, vec![Place(last, 0)]].concat()
@@ -199,7 +242,7 @@ fn a_group_sees_all_values_of_its_key() {
     let mut stores = [0; 3].map(|_| ValueStore::new(&pool));
     let lists = lists::<Group<Median>>(&numbers(), &mut stores);
     let mut all = Group::<Median>::identity();
-    lists.iter().for_each(|list| Group::<Median>::merge(&mut all, list));
+    lists.iter().for_each(|list| Group::<Median>::merge(&mut all, list, &mut stores[0]));
     let count = sizes().iter().sum::<usize>() as u64;
     assert_eq!(Group::<Median>::reduce(b"key", &all), count / 2);
 }
