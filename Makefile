@@ -146,7 +146,7 @@ check-wheel: wheel ## Test the wheel to publish on the first CPython (slow); TES
 # even if another failed.
 test: ## Run all tests, those in the documentation too
 	@output=$$(mktemp) && status=0; \
-	$(MAKE) --keep-going python-environments test-hadoop test-hadoop-compat PYTHONS="$(OUTER_PYTHONS)" >"$$output" 2>&1 & others=$$!; \
+	$(MAKE) --keep-going python-environments test-hadoop PYTHONS="$(OUTER_PYTHONS)" >"$$output" 2>&1 & others=$$!; \
 	trap 'kill $$others 2>/dev/null; rm -f "$$output"' EXIT; \
 	$(MAKE) --keep-going rust-test-programs test-wheel || status=1; \
 	wait $$others || status=1; \
@@ -263,7 +263,7 @@ test-places: need-java ## Run the Hadoop engine's tests over three places in one
 	cd hadoop && mvn -B -ntp -q package -DskipTests
 	cd hadoop/spark && mvn -B -ntp -Pyarn test
 
-test-hadoop-compat: need-java $(HADOOP_JAR) ## Run Pig, Crunch and Mahout on the engine and on Hadoop's local runner (three minutes)
+test-hadoop-compat: need-java $(HADOOP_JAR) ## Run Pig, Crunch and Mahout on the engine and on Hadoop's local runner (a minute)
 	cd hadoop/compat && mvn -B -ntp test
 
 test-hadoop-more: need-java $(HADOOP_JAR) ## Run Hive and Giraph on the engine and on Hadoop's local runner (three minutes)

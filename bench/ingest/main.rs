@@ -26,7 +26,7 @@ use tegula::{
 use tegula_machine::sync::Mutex;
 
 /// Rates in terms of the map's own.
-const RATES: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
+const RATES: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 
 /// The rate at which sizes are compared, and the sizes, in bytes; `None`: the engine chooses.
 const RATE_OF_SIZES: f64 = 0.5;
