@@ -314,9 +314,9 @@ impl<T: Element + ?Sized> List<T> {
         while !records.is_empty() {
             let is_one = Self::HOLDS_ONE && self.len == 0 && records.len() == record_bytes;
             if !is_one && (self.room as usize) < record_bytes {
-                // The rest of a chunk is used if it has room for a record, the first time for two: one alone would
-                // not be in a block.
-                let least = record_bytes << u32::from(self.len == 0);
+                // The rest of a chunk is used if it has room for a record; for the first two, if a list of one has no
+                // block.
+                let least = record_bytes << u32::from(Self::HOLDS_ONE && self.len == 0);
                 let wanted = (records.len() + LINK_BYTES).min(BLOCK_BYTES_MOST);
                 if !self.add_block(least, wanted, store) {
                     return;
