@@ -469,12 +469,11 @@ bench-pipeline: build need-python $(foreach input,$(PIPELINE_TEXT) zipf100.txt l
 bench-sizing: build need-python $(CORPUS)/source.txt $(CORPUS)/stations.txt $(CORPUS)/tera.bin ## Time the sizes that are found beside fixed ones; RUNS=5
 	python3 bench/compare/sizing.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
-bench-hadoop: need-java need-python $(CORPUS)/zipf.txt ## Time Hadoop's jobs beside its local runner; RUNS=5
+HADOOP_BENCHES := word_count small_jobs sequences iterative
+bench-hadoop: need-java need-python $(CORPUS)/zipf.txt ## Time Hadoop's jobs beside its local runner; RUNS=5 HADOOP_BENCHES="word_count sequences"
 	cd hadoop && mvn -q package -DskipTests
-	python3 hadoop/bench/word_count.py --text $(CORPUS)/zipf.txt --runs $(RUNS)
-	python3 hadoop/bench/small_jobs.py --runs $(RUNS)
-	python3 hadoop/bench/sequences.py --runs $(RUNS)
-	python3 hadoop/bench/iterative.py --runs $(RUNS)
+	set -e; for bench in $(HADOOP_BENCHES); do \
+		python3 hadoop/bench/$$bench.py --runs $(RUNS) $$(test $$bench != word_count || echo --text $(CORPUS)/zipf.txt); done
 
 bench-hadoop-cluster: need-java need-python ## Time sequences of jobs beside Hadoop's own cluster (slow); RUNS=5
 	cd hadoop && mvn -q package -DskipTests
@@ -530,7 +529,7 @@ bench-streaming: need-cargo build need-java $(STREAMING_JAR) $(HADOOP_CLASSPATH)
 	python3 bench/compare/streaming.py --tegula $(TEGULA) --classpath $(HADOOP_CLASSPATH) --jar $(STREAMING_JAR) \
 		--python $(MRJOB_VENV)/bin/python --runs $(RUNS)
 
-papers: build need-python $(PAPER_INPUTS:%=$(CORPUS)/%) ## Make the figures of the five papers again, into docs/papers.md (two hours at most); FIGURES="ostrich-15 metis-16" PHOENIX=program
+papers: build need-python $(PAPER_INPUTS:%=$(CORPUS)/%) ## Make the figures of the five papers again, into docs/papers.md (two hours at most); FIGURES="ostrich-15 metis-16" or all PHOENIX=program
 	PYTHONPATH=bench/compare python3 bench/papers/papers.py --corpus $(CORPUS) --tegula $(TEGULA) \
 		$(if $(PHOENIX),--phoenix $(PHOENIX)) $(if $(FIGURES),--only $(FIGURES))
 
