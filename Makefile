@@ -375,9 +375,10 @@ bench-versions: build need-python $(VERSIONS_INPUTS:%=$(CORPUS)/%) ## Time the j
 bench-own: build need-python $(OWN_TEXTS:%=$(CORPUS)/%.txt) ## Time whole word counts; RUNS=5
 	python3 bench/compare/own.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
-bench-compare: build $(VENV)/compare $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) ## Time them beside other programs; PHOENIX=program METIS=program
+bench-compare: build $(VENV)/compare $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) ## Time them beside other programs; PHOENIX=program PHOENIX_2=program METIS=program
 	$(VENV)/bin/python bench/compare/word_count.py --corpus $(CORPUS) --tegula $(TEGULA) \
-		--runs $(RUNS) $(if $(PHOENIX),--phoenix $(PHOENIX)) $(if $(METIS),--metis $(METIS))
+		--runs $(RUNS) $(if $(PHOENIX),--phoenix $(PHOENIX)) $(if $(PHOENIX_2),--phoenix-2 $(PHOENIX_2)) \
+		$(if $(METIS),--metis $(METIS))
 
 bench-memory: build need-python $(CORPUS)/distinct400.txt ## Time a word count in a tenth of its memory
 	python3 bench/compare/memory.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
@@ -412,7 +413,7 @@ bench-logstats: build $(VENV)/compare $(CORPUS)/logins.txt ## Time a log of a mi
 bench-containers: need-cargo need-python $(CONTAINER_TEXTS:%=$(CORPUS)/%.txt) ## Time every container on the workloads of Metis (slow); RUNS=5 CONTAINER_JOBS="index map"
 	cargo build --release -p tegula-bench
 	python3 bench/compare/containers.py --corpus $(CORPUS) --binary $(TARGET)/release/containers \
-		--runs $(RUNS) $(if $(CONTAINER_JOBS),--jobs $(CONTAINER_JOBS))
+		--runs $(RUNS) $(if $(CONTAINER_JOBS),--jobs $(CONTAINER_JOBS)) $(if $(CONTAINER_OUT),--out $(CONTAINER_OUT))
 
 bench-index: build need-python $(INDEX_TEXTS:%=$(CORPUS)/%.txt) ## Time the inverted index beside Metis; METIS_WR=program
 	python3 bench/compare/index.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \

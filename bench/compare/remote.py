@@ -77,8 +77,11 @@ def servers(binary: Path, files: list[Path]) -> Iterator[Servers]:
         )
         if set(said) != {"s3", "hdfs", "java"}:
             raise Failed(f"{binary.name} does not start; it says why above")
+        put(f"{said['s3']}/bench", "--request", "PUT")
         for file in files:
-            put(said["s3"], file)
+            # By the store's own protocol, so that it keeps its ETag.
+            url = f"{said['s3']}/bench/{file.name}"
+            put(url, "--upload-file", str(file))
         with tempfile.TemporaryDirectory() as folder:
             # Hadoop's programs want a configuration, however empty.
             (Path(folder) / "core-site.xml").write_text("<configuration/>")
@@ -90,18 +93,14 @@ def servers(binary: Path, files: list[Path]) -> Iterator[Servers]:
         process.wait()
 
 
-def put(endpoint: str, file: Path) -> None:
-    """Puts a file into the bucket by the store's own protocol, so that it keeps its ETag."""
-    url = f"{endpoint}/bench/{file.name}"
+def put(url: str, *what: str) -> None:
+    """Puts a bucket or an object into the store."""
     curl = ["curl", "--silent", "--show-error", "--fail-with-body", *SIGNED]
     done = subprocess.run(
-        [*curl, "--upload-file", str(file), url],
-        capture_output=True,
-        text=True,
-        check=False,
+        [*curl, *what, url], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        raise Failed(f"curl cannot put {file.name}: {done.stdout}{done.stderr}")
+        raise Failed(f"curl cannot put {url}: {done.stdout}{done.stderr}")
 
 
 def fingerprint(printed: str) -> Answer:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Word count: tegula against GNU wc, DuckDB, Polars and, where built, Phoenix++ and Metis.
+"""Word count: tegula against GNU wc, DuckDB, Polars and, where built, Phoenix 2.0, Phoenix++ and Metis.
 
 Takes a folder with `letters.txt` and `source256.txt`, the binaries, and a number of runs; prints
 Markdown tables and writes the raw results. It must never report a time of a program whose answer
@@ -34,8 +34,12 @@ VENV_PYTHON = HERE.parent / ".venv/bin/python"
 WORKERS = (1, 2)
 # GNU wc, in the C locale, takes a word of bytes that do not print for no word.
 WC_TOTAL_TOLERANCE = 0.002
-# The rule of words that a peer's own code comes nearest to; Phoenix++ and Metis fold case.
-TWIN = {"Phoenix++": "tegula (alpha)", "Metis": "tegula (alpha)"}
+# The rule of words that a peer's own code comes nearest to; Phoenix and Metis fold case.
+TWIN = {
+    "Phoenix 2.0": "tegula (alpha)",
+    "Phoenix++": "tegula (alpha)",
+    "Metis": "tegula (alpha)",
+}
 
 
 def read_wc(printed: str) -> Answer:
@@ -49,7 +53,7 @@ def read_script(printed: str) -> Answer:
 
 
 def top_of(printed: str) -> tuple[tuple[str, int], ...]:
-    """Lines of `WORD - times`, as Phoenix++ and Metis print them."""
+    """Lines of `WORD - times`, as Phoenix and Metis print them."""
     pairs = re.findall(r"^ *(\S+) - (\d+)$", printed, re.MULTILINE)
     return tuple((word.lower(), int(times)) for word, times in pairs)
 
@@ -60,6 +64,14 @@ def read_phoenix(printed: str) -> Answer:
     if keys is None or words is None:
         raise Failed(f"Phoenix++ printed no totals: {printed[:200]}")
     return Answer(words=int(words[1]), keys=int(keys[1]), top=top_of(printed))
+
+
+def read_phoenix_2(printed: str) -> Answer:
+    """The most frequent words: it prints no totals."""
+    top = top_of(printed)
+    if not top:
+        raise Failed(f"Phoenix 2.0 printed no words: {printed[:200]}")
+    return Answer(top=top)
 
 
 def read_metis(printed: str) -> Answer:
@@ -92,6 +104,14 @@ def programs_of(
             settings = {"MR_NUMTHREADS": threads}
             peers.append(
                 Program("Phoenix++", workers, path, argv, settings, read_phoenix)
+            )
+        if options.phoenix_2 is not None:
+            argv, settings = (
+                (str(options.phoenix_2), text, "10"),
+                {"MR_NUMTHREADS": threads},
+            )
+            peers.append(
+                Program("Phoenix 2.0", workers, path, argv, settings, read_phoenix_2)
             )
         if options.metis is not None:
             argv = (str(options.metis), text, "-p", threads, "-l", "10")
@@ -182,7 +202,7 @@ def versions_of(options: argparse.Namespace) -> dict[str, str]:
             raise Failed(f"{options.python} has no {module}: run `make bench-compare`")
     if options.tegula is not None:
         versions["tegula"] = first_line([str(options.tegula), "--version"])
-    for name in ("phoenix", "metis"):
+    for name in ("phoenix", "phoenix_2", "metis"):
         binary = getattr(options, name)
         if binary is not None:
             versions[name] = binary_version(binary)
@@ -201,6 +221,9 @@ def arguments() -> argparse.Namespace:
         "--tegula", type=Path, help="tegula's binary; without it, peers alone"
     )
     parser.add_argument("--phoenix", type=Path, help="Phoenix++'s word_count, if built")
+    parser.add_argument(
+        "--phoenix-2", type=Path, help="Phoenix 2.0's word_count, if built"
+    )
     parser.add_argument("--metis", type=Path, help="Metis' wc, if built")
     parser.add_argument(
         "--python", type=Path, default=python, help="one with duckdb and polars"

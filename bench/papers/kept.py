@@ -64,7 +64,15 @@ RESULTS = {
     "containers": Result(
         "bench/results/containers.json",
         "bench-containers",
-        variables=("CONTAINER_JOBS=index map",),
+        variables=("CONTAINER_JOBS=index",),
+    ),
+    "library": Result(
+        "bench/results/library.json",
+        "bench-containers",
+        variables=(
+            "CONTAINER_JOBS=map",
+            "CONTAINER_OUT=bench/results/library.json",
+        ),
     ),
     "index": Result(
         "bench/results/index_compare.json",

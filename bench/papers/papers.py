@@ -67,11 +67,11 @@ def missing(name: str, options: argparse.Namespace) -> str:
 
 def measure(names: list[str], options: argparse.Namespace) -> None:
     """Measures results anew; what fails is said, and does not stop the others."""
-    done: set[str] = set()
+    done: set[tuple[str, ...]] = set()
     for name in names:
         result = RESULTS[name]
-        command = result.target or result.measurement
-        if not command or command in done:
+        command = (result.target or result.measurement, *result.variables)
+        if not command[0] or command in done:
             continue
         done.add(command)
         if why := missing(name, options):
