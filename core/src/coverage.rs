@@ -1,5 +1,6 @@
 //! The mapped part of the input: ranges of splits of the parts that are read at any offset, and of bytes of
-//! each file that is decompressed. Ranges are disjoint and not adjacent, so the list is as short as possible.
+//! each file that is decompressed (in a sort, of its splits). Ranges are disjoint and not adjacent, so the list is as
+//! short as possible.
 
 use crate::encoding::{Reading, put_number};
 use std::collections::BTreeMap;

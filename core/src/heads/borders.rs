@@ -65,6 +65,21 @@ impl Level {
         }
         Level { first, shared: shared_bytes, depth, heads, below }
     }
+
+    /// Compares a key, from where the level begins, with the bytes that all of its borders have. Returns `Err` with the
+    /// number of borders before the key if that is known then.
+    #[inline(always)]
+    fn find_shared(&self, key: &[u8]) -> Result<(), usize> {
+        let Level { first, shared, heads, .. } = self;
+        if shared.is_empty() {
+            return Ok(());
+        }
+        match key[..key.len().min(shared.len())].cmp(shared) {
+            Ordering::Less => Err(*first),
+            Ordering::Equal => Ok(()),
+            Ordering::Greater => Err(first + heads.len()),
+        }
+    }
 }
 
 impl Borders {
@@ -91,14 +106,8 @@ impl Borders {
     /// that it equals, or `Err` with the number of borders before it.
     #[inline]
     pub fn find(&self, key: &[u8], own: impl FnOnce(usize) -> u64) -> Result<usize, usize> {
-        let Level { shared, depth, heads, .. } = &self.root;
-        if !shared.is_empty() {
-            match key[..key.len().min(shared.len())].cmp(shared) {
-                Ordering::Less => return Err(0),
-                Ordering::Greater => return Err(self.keys.len()),
-                Ordering::Equal => {}
-            }
-        }
+        self.root.find_shared(key)?;
+        let Level { depth, heads, .. } = &self.root;
         let own = own(*depth);
         let at = heads.partition_point(|&head| head < own);
         match heads.get(at) {
@@ -129,13 +138,7 @@ impl Borders {
             let begin = level.depth + HEAD_BYTES;
             // It ends within the head, and before all of these.
             let Some(rest) = key.get(begin..) else { return Err(below.first) };
-            if !below.shared.is_empty() {
-                match rest[..rest.len().min(below.shared.len())].cmp(&below.shared) {
-                    Ordering::Less => return Err(below.first),
-                    Ordering::Greater => return Err(below.first + below.heads.len()),
-                    Ordering::Equal => {}
-                }
-            }
+            below.find_shared(rest)?;
             level = below;
             let own = head(key, level.depth);
             at = level.heads.partition_point(|&head| head < own);

@@ -56,8 +56,6 @@ use store::RangeRows;
 
 /// Sampled records per range. The largest of many ranges is then rarely twice the average.
 const OVERSAMPLING: usize = 16;
-/// A worker reads four splits at a time at first, and finds out whether more or fewer are better.
-const SPLITS_PER_UNIT: u64 = 4;
 /// The bytes of a split of a sort that is saved: what the smallest worker can read at a time.
 const SAVED_SPLIT_BYTES: u64 = 64 << 10;
 /// The sample that the first guess at the number of ranges is made from.
@@ -148,7 +146,7 @@ impl Passes<'_> {
         let Passes { context, form, ref resources, plan, scratch, saving, .. } = *self;
         let RunContext { core, options, ref failure, ref progress, .. } = *context;
         let spooled = resources.usable_bytes / part::SORT_SPOOLED;
-        let source = &Source::open(core, plan, scratch, failure, spooled)?;
+        let source = &Source::open(core, plan, scratch, failure, (spooled, saving))?;
         let (splitters, sizes) = &resources.divide(core, source, form, scratch, saving)?;
         let found = saving.map_or(0, |saving| saving.figures().bytes);
         progress.add_bytes(found);
@@ -255,7 +253,7 @@ impl Resources {
         match options.state {
             // A run may resume on another machine, with other memory.
             Some(_) => (SAVED_SPLIT_BYTES, unit.max(SAVED_SPLIT_BYTES)),
-            None => ((unit / SPLITS_PER_UNIT).max(sizes::SPLIT_BYTES_LEAST), unit),
+            None => ((unit / sizes::SPLITS_PER_UNIT).max(sizes::SPLIT_BYTES_LEAST), unit),
         }
     }
 
@@ -280,7 +278,8 @@ impl Resources {
         let (first, record_bytes) = source.sample(SAMPLE_LEAST, form, &mut reader, scratch)?;
         let known = Known {
             bytes: source.bytes(),
-            record_bytes,
+            // There is no sample of compressed files that were found.
+            record_bytes: saving.and_then(Saving::record_bytes).unwrap_or(record_bytes),
             workers: self.workers,
             rows: self.rows,
             // Streams in memory use a part of it.

@@ -7,7 +7,7 @@
 
 use super::records::{Form, Kind};
 use super::saving::{Keeper, Saving};
-use super::source::{Section, Source, Spooled};
+use super::source::{Place, Section, Source, Spool};
 use super::splitters::{LANES, SplitView, Splitters};
 use super::store::{Pile, PileSize, RangeRows};
 use crate::core::Core;
@@ -22,7 +22,6 @@ use crate::progress::Progress;
 use crate::schedule::{HandOut, PerWorker, Step, for_each};
 use crate::sizing::Units;
 use crate::storage::Scratch;
-use crate::sync::Mutex;
 use crate::unit::Unit;
 use std::ops::Range;
 use std::sync::Arc;
@@ -82,7 +81,7 @@ impl<'r> PartitionPass<'r> {
                         start = ends.last().copied().unwrap_or(start);
                     }
                 }
-                Section::Spool(blocks) => self.partition_spool(first, blocks, &workers)?,
+                Section::Spool(spool) => self.partition_spool(first, spool, &workers)?,
             }
         }
         let mut ranges = Vec::new();
@@ -97,7 +96,7 @@ impl<'r> PartitionPass<'r> {
         Ok((ranges, ahead, spread))
     }
 
-    /// Returns the number of these splits or blocks, of so many bytes, that a worker takes together.
+    /// Returns the number of these splits, of so many bytes, that a worker takes together.
     fn together(&self, splits: u64, bytes: u64) -> u64 {
         let workers = self.core.pool().workers() as u64;
         let most = (STRETCH_UNITS_MOST * self.plan.unit_bytes / bytes).max(1);
@@ -147,7 +146,7 @@ impl<'r> PartitionPass<'r> {
                         })?;
                         // A save says nothing about the size of units.
                         unit.mapping = began.elapsed();
-                        out.keep((ranged.number, splits.clone()), bytes)
+                        out.keep((ranged.number, ALL_FILES, splits.clone()), bytes)
                     },
                 )
             });
@@ -164,30 +163,38 @@ impl<'r> PartitionPass<'r> {
     fn partition_spool(
         &self,
         first: u64,
-        blocks: &[Mutex<Spooled>],
+        spool: &Spool,
         workers: &PerWorker<Scatter<'r>>,
     ) -> Result<()> {
-        let together = self.together(blocks.len() as u64, self.plan.unit_bytes) as usize;
-        let (pool, count) = (self.core.pool(), blocks.len().div_ceil(together));
+        let Spool { part, splits } = spool;
+        let split_bytes = self.source.spooled_split_bytes();
+        let together = self.together(splits.len() as u64, split_bytes) as usize;
+        let (pool, count) = (self.core.pool(), splits.len().div_ceil(together));
         let readers = PerWorker::new(pool.workers());
-        for_each(pool, self.failure, STAGE, count, |index, stretch| {
-            let start = stretch * together;
-            let mut splits = start..(start + together).min(blocks.len());
-            let stretch = first + start as u64;
+        for_each(pool, self.failure, STAGE, count, |index, taken| {
+            let start = taken * together;
+            let numbers = start..(start + together).min(splits.len());
+            let scatter = |out: &mut Scatter<'r>, reader: &mut Reader| {
+                let mut stretch = first + start as u64;
+                for number in numbers {
+                    let (mut split, at) = (splits[number].lock(), first + number as u64);
+                    if split.is_found {
+                        // What comes after it is another stretch.
+                        stretch = at + 1;
+                        continue;
+                    }
+                    out.turn_to(at, stretch)?;
+                    let add = |records: &[u8]| self.add(out, records);
+                    let bytes = split.read(reader, self.scratch, add)?;
+                    let Place { file, split } = split.place;
+                    out.keep((*part, file, split..split + 1), bytes)?;
+                }
+                Ok(())
+            };
             readers.with(
                 index,
                 || Reader::new(self.core.blocks(), self.plan.unit_bytes),
-                |reader| {
-                    let scatter = |out: &mut Scatter<'r>| {
-                        splits.try_for_each(|split| {
-                            Spooled::read(&blocks[split], reader, self.scratch, |records| {
-                                out.turn_to(first + split as u64, stretch)?;
-                                self.add(out, records)
-                            })
-                        })
-                    };
-                    workers.with(index, || Ok(self.scatter()), scatter)
-                },
+                |reader| workers.with(index, || Ok(self.scatter()), |out| scatter(out, reader)),
             )
         })
     }
@@ -225,8 +232,8 @@ impl Scatter<'_> {
         Ok(())
     }
 
-    /// Notes that splits of a part are in their ranges, and saves them when it is time.
-    fn keep(&mut self, splits: (usize, Range<u64>), bytes: u64) -> Result<()> {
+    /// Notes that splits of a part, or of one of its files, are in their ranges, and saves them when it is time.
+    fn keep(&mut self, splits: (usize, u64, Range<u64>), bytes: u64) -> Result<()> {
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
         keeper.mapped(splits, self.stretch, bytes);
         keeper.save_if_due(&mut self.pile, bytes)

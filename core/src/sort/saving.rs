@@ -8,12 +8,12 @@
 use super::records::{Records, Sort};
 use super::splitters::Splitters;
 use super::store::{Held, Pile, RangeRows, SavedRow};
-use crate::coverage::{ALL_FILES, Coverage};
+use crate::coverage::Coverage;
 use crate::encoding::{Reading, put_number};
 use crate::error::{Error, Result, StorageError};
 use crate::identity::Identity;
 use crate::options::Options;
-use crate::plan::{Part, Plan};
+use crate::plan::Plan;
 use crate::state::{Figures, GrowingPiece, Keep, Pace, PieceState, Terms, WrittenPiece};
 use std::ops::Range;
 use std::time::Instant;
@@ -49,15 +49,9 @@ impl Saving {
     /// Opens the state that the options name, if they do.
     pub(super) fn open(sort: &Sort, plan: &Plan, options: &Options) -> Result<Option<Saving>> {
         let Some(state) = &options.state else { return Ok(None) };
-        let refused = |option: &'static str, cause: &str| {
-            Err(Error::Option { option, cause: cause.to_owned() })
-        };
         if state.is_incremental() {
-            return refused("incremental", "a sort finds no tiles again; leave it out");
-        }
-        if plan.parts.iter().any(|part| matches!(part, Part::Packed(_))) {
-            let cause = "compressed files are sorted without a state; decompress them first";
-            return refused("state", cause);
+            let cause = "a sort finds no tiles again; leave it out".to_owned();
+            return Err(Error::Option { option: "incremental", cause });
         }
         let Options { skip_bad, plain, .. } = *options;
         let terms = Terms { skip_bad, plain, devices: 0 };
@@ -69,8 +63,20 @@ impl Saving {
         self.state.coverage()
     }
 
+    /// Returns whether a piece has the records of a split of a compressed file.
+    pub(super) fn has(&self, part: usize, file: u64, split: u64) -> bool {
+        let found = self.coverage().of(part, file);
+        found.is_some_and(|found| found.first_gap(split..split + 1).is_none())
+    }
+
     pub(super) fn figures(&self) -> Figures {
         self.state.figures()
+    }
+
+    /// Returns the bytes of a record that was found, on average; `None` if none was.
+    pub(super) fn record_bytes(&self) -> Option<u64> {
+        let Figures { bytes, emitted, .. } = self.figures();
+        bytes.checked_div(emitted)
     }
 
     pub(super) fn saved_bytes(&self) -> u64 {
@@ -181,11 +187,16 @@ impl Saving {
 }
 
 impl Keeper<'_> {
-    /// Notes that splits of a part were put into ranges, as of a stretch.
-    pub(super) fn mapped(&mut self, (part, splits): (usize, Range<u64>), stretch: u32, bytes: u64) {
+    /// Notes that splits of a part, or of one of its files, were put into ranges, as of a stretch.
+    pub(super) fn mapped(
+        &mut self,
+        (part, file, splits): (usize, u64, Range<u64>),
+        stretch: u32,
+        bytes: u64,
+    ) {
         let figures = Figures { bytes, splits: splits.end - splits.start, emitted: 0 };
         self.figures.add(figures);
-        self.coverage.add(part, ALL_FILES, splits);
+        self.coverage.add(part, file, splits);
         let (first, _) = self.stretches.unwrap_or((stretch, stretch));
         self.stretches = Some((first, stretch));
     }

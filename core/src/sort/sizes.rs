@@ -20,6 +20,8 @@ const RANGES_LARGER_MOST: u64 = 8;
 /// Where little memory is left, a small chunk is better than none.
 const CHUNK_BYTES_LEAST_AGAIN: u64 = 1 << 10;
 pub(super) const SPLIT_BYTES_LEAST: u64 = 16 << 10;
+/// A worker reads four splits at a time at first, and finds out whether more or fewer are better.
+pub(super) const SPLITS_PER_UNIT: u64 = 4;
 const UNIT_BYTES_MOST: u64 = 4 << 20;
 const OUT_BYTES_MOST: u64 = 256 << 10;
 /// The most memory for reading ahead, for each worker.

@@ -1,12 +1,18 @@
-//! The input of a sort: the plan's files, and streams, which are spooled first, because records that are
-//! still to come cannot be sampled. All of it is numbered in splits, in the order of the input.
+//! The input of a sort: the plan's files, and streams and compressed files, which are spooled first, because records
+//! that are still to come cannot be sampled. All of it is numbered in splits, in the order of the input.
+//!
+//! A split of a file that is spooled is the records that end in its bytes, in whichever blocks the file was read. So a
+//! later run numbers the splits of a compressed file alike, and does not put those away again whose records a state has.
 
 use super::records::Form;
+use super::saving::Saving;
+use super::sizes::SPLITS_PER_UNIT;
 use super::splitters::Sampled;
 use crate::core::Core;
 use crate::error::Result;
 use crate::failure::Failure;
 use crate::ingest::{Intake, Means, Reader};
+use crate::input::Cut;
 use crate::memory::{BlockPool, InputBuffer};
 use crate::plan::{Extent, Part, Plan, Ranged};
 use crate::storage::Scratch;
@@ -37,58 +43,84 @@ pub(super) enum Section<'p> {
     /// Where they were.
     Ranged(&'p Ranged),
     /// Read and put away.
-    Spool(Vec<Mutex<Spooled>>),
+    Spool(Spool),
 }
 
-/// A block of a stream or of a compressed file.
+/// A stream, or the compressed files of a part.
+pub(super) struct Spool {
+    /// The part's number.
+    pub(super) part: usize,
+    pub(super) splits: Vec<Mutex<Spooled>>,
+}
+
+/// A split of a stream or of a compressed file.
 pub(super) struct Spooled {
-    /// Ascends with the input.
-    number: u64,
-    len: usize,
-    kept: Kept,
+    pub(super) place: Place,
+    /// Of all its records.
+    bytes: u64,
+    /// In the order of the file. They are given out once.
+    pieces: Vec<Kept>,
+    /// Whether a state has its records; then there are no pieces.
+    pub(super) is_found: bool,
 }
 
-enum Kept {
+/// A file of a part, and the number of a split in it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) file: u64,
+    pub(super) split: u64,
+}
+
+/// Records of a split that were read together.
+struct Kept {
+    len: usize,
+    at: At,
+}
+
+enum At {
     Memory(InputBuffer),
     Scratch(u64),
-    /// Given out; it is read once.
-    Gone,
 }
 
 impl<'p> Source<'p> {
-    /// Takes up the plan's parts; streams are read to their ends, up to `memory_bytes` of them into
-    /// memory and the rest to disk.
+    /// Takes up the plan's parts; streams and compressed files are read to their ends, up to `memory_bytes` of them into
+    /// memory and the rest to disk, but for splits that a state has.
     pub(super) fn open(
         core: &Core,
         plan: &'p Plan,
         scratch: &Scratch,
         failure: &Failure,
-        memory_bytes: u64,
+        (memory_bytes, saving): (u64, Option<&Saving>),
     ) -> Result<Source<'p>> {
         let mut source = Source { parts: Vec::new(), splits: 0, bytes: plan_bytes(plan), plan };
         let means = source.means(core, failure);
+        let split_bytes = source.spooled_split_bytes();
         let room = AtomicU64::new(memory_bytes);
-        let spooling = Spooling { blocks: core.blocks(), scratch, room };
-        for part in &plan.parts {
-            let spool = match part {
-                Part::Ranged(_) => Vec::new(),
-                Part::Packed(packed) => {
-                    spooling.run(&Intake::packed(means, packed, 0..packed.files()))?
+        let spooling =
+            Spooling { blocks: core.blocks(), scratch, room, cut: &plan.cut, split_bytes, saving };
+        for (number, part) in plan.parts.iter().enumerate() {
+            let intake = match part {
+                Part::Ranged(ranged) => {
+                    source.parts.push((source.splits, Section::Ranged(ranged)));
+                    source.splits += ranged.layout.splits();
+                    continue;
                 }
-                Part::Stream(stream) => spooling.run(&Intake::stream(means, stream)?)?,
+                Part::Packed(packed) => Intake::packed(means, packed, 0..packed.files()),
+                Part::Stream(stream) => Intake::stream(means, stream)?,
             };
-            source.bytes += spool.iter().map(|block| block.len as u64).sum::<u64>();
-            let (splits, section) = match part {
-                Part::Ranged(ranged) => (ranged.layout.splits(), Section::Ranged(ranged)),
-                Part::Packed(_) | Part::Stream(_) => {
-                    let spool: Vec<_> = spool.into_iter().map(Mutex::new).collect();
-                    (spool.len() as u64, Section::Spool(spool))
-                }
-            };
-            source.parts.push((source.splits, section));
-            source.splits += splits;
+            let splits = spooling.run(number, &intake)?;
+            source.bytes += splits.iter().map(|split| split.bytes).sum::<u64>();
+            let splits: Vec<_> = splits.into_iter().map(Mutex::new).collect();
+            let count = splits.len() as u64;
+            source.parts.push((source.splits, Section::Spool(Spool { part: number, splits })));
+            source.splits += count;
         }
         Ok(source)
+    }
+
+    /// Returns the bytes of a split of a stream or of a compressed file.
+    pub(super) fn spooled_split_bytes(&self) -> u64 {
+        SPLITS_PER_UNIT * self.plan.split_bytes
     }
 
     /// Returns what a worker reads at a time at first.
@@ -118,14 +150,14 @@ impl<'p> Source<'p> {
     /// Memory that holds blocks of streams.
     pub(super) fn kept_bytes(&self) -> u64 {
         let spools = self.parts.iter().filter_map(|(_, section)| match section {
-            Section::Spool(blocks) => Some(blocks),
+            Section::Spool(spool) => Some(&spool.splits),
             Section::Ranged(_) => None,
         });
-        let kept = |block: &Mutex<Spooled>| match &block.lock().kept {
-            Kept::Memory(buffer) => buffer.capacity() as u64,
-            Kept::Scratch(_) | Kept::Gone => 0,
+        let kept = |piece: &Kept| match &piece.at {
+            At::Memory(buffer) => buffer.capacity() as u64,
+            At::Scratch(_) => 0,
         };
-        spools.flatten().map(kept).sum()
+        spools.flatten().map(|split| split.lock().pieces.iter().map(kept).sum::<u64>()).sum()
     }
 
     /// Keys of about `count` records from all over the input, and how long a record is on average.
@@ -179,20 +211,24 @@ impl<'p> Source<'p> {
                 }
                 Ok(())
             }
-            Section::Spool(blocks) => {
-                let block = blocks[(split - first) as usize].lock();
-                match &block.kept {
-                    Kept::Memory(buffer) => {
-                        sample.add(&buffer.bytes()[..block.len], split as u32, true);
+            Section::Spool(spool) => {
+                let spooled = spool.splits[(split - first) as usize].lock();
+                let Some(piece) =
+                    spooled.pieces.get((within * spooled.pieces.len() as f64) as usize)
+                else {
+                    return Ok(());
+                };
+                match &piece.at {
+                    At::Memory(buffer) => {
+                        sample.add(&buffer.bytes()[..piece.len], split as u32, true);
                     }
-                    Kept::Scratch(offset) => {
-                        let len = block.len.min(sample.window_bytes() as usize);
+                    At::Scratch(offset) => {
+                        let len = piece.len.min(sample.window_bytes() as usize);
                         let buffer = &mut reader.read.buffer;
                         buffer.reserve(len, 0)?;
                         scratch.read(*offset, &mut buffer.bytes_mut()[..len])?;
-                        sample.add(&buffer.bytes()[..len], split as u32, len == block.len);
+                        sample.add(&buffer.bytes()[..len], split as u32, len == piece.len);
                     }
-                    Kept::Gone => {}
                 }
                 Ok(())
             }
@@ -201,25 +237,25 @@ impl<'p> Source<'p> {
 }
 
 impl Spooled {
-    /// Gives the block's records to `take`, and its memory back; once.
+    /// Gives the split's records to `take`, and their memory back; once. Returns their bytes.
     pub(super) fn read(
-        block: &Mutex<Spooled>,
+        &mut self,
         reader: &mut Reader,
         scratch: &Scratch,
-        take: impl FnOnce(&[u8]) -> Result<()>,
-    ) -> Result<()> {
-        let mut block = block.lock();
-        let len = block.len;
-        match std::mem::replace(&mut block.kept, Kept::Gone) {
-            Kept::Memory(buffer) => take(&buffer.bytes()[..len]),
-            Kept::Scratch(offset) => {
-                let buffer = &mut reader.read.buffer;
-                buffer.reserve(len, 0)?;
-                scratch.read(offset, &mut buffer.bytes_mut()[..len])?;
-                take(&buffer.bytes()[..len])
+        mut take: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<u64> {
+        for Kept { len, at } in std::mem::take(&mut self.pieces) {
+            match at {
+                At::Memory(buffer) => take(&buffer.bytes()[..len])?,
+                At::Scratch(offset) => {
+                    let buffer = &mut reader.read.buffer;
+                    buffer.reserve(len, 0)?;
+                    scratch.read(offset, &mut buffer.bytes_mut()[..len])?;
+                    take(&buffer.bytes()[..len])?;
+                }
             }
-            Kept::Gone => Ok(()),
         }
+        Ok(self.bytes)
     }
 }
 
@@ -275,43 +311,187 @@ impl<'f> KeySample<'f> {
     }
 }
 
-/// Puts streams away.
+/// Puts streams and compressed files away.
 struct Spooling<'s> {
     blocks: &'s Arc<BlockPool>,
     scratch: &'s Scratch,
     /// Bytes that may still be kept in memory.
     room: AtomicU64,
+    cut: &'s Cut,
+    split_bytes: u64,
+    saving: Option<&'s Saving>,
+}
+
+/// Records that were read together, of one split.
+struct Piece {
+    place: Place,
+    /// Where they begin in the file.
+    offset: u64,
+    len: usize,
+    /// `None` if a state has them.
+    kept: Option<Kept>,
 }
 
 impl Spooling<'_> {
-    /// Reads all that an intake has: its blocks, in order.
-    fn run(&self, intake: &Intake<'_>) -> Result<Vec<Spooled>> {
-        let spool = Mutex::new(Vec::new());
+    /// Reads all that an intake of a part has. Returns its splits, in order.
+    fn run(&self, part: usize, intake: &Intake<'_>) -> Result<Vec<Spooled>> {
+        let pieces = Mutex::new(Vec::new());
         let put_away = |unit: &mut Unit| {
-            let number = unit.splits.start;
-            unit.records().try_for_each(|records| self.put_away(number, records, &spool))
+            for piece in &unit.pieces {
+                let records = &unit.buffer.bytes()[piece.records.clone()];
+                let (file, offset) = (piece.file as u64, piece.offset);
+                each_split(
+                    self.cut,
+                    self.split_bytes,
+                    offset,
+                    records,
+                    |split, offset, records| {
+                        let place = Place { file, split };
+                        let is_found =
+                            self.saving.is_some_and(|saving| saving.has(part, file, split));
+                        let kept = if is_found { None } else { Some(self.put_away(records)?) };
+                        pieces.lock().push(Piece { place, offset, len: records.len(), kept });
+                        Ok(())
+                    },
+                )?;
+            }
+            Ok(())
         };
         intake.run(|index| intake.step(index, &put_away), |oversee| oversee())?;
-        let mut spool = spool.into_inner();
-        spool.sort_unstable_by_key(|block| block.number);
-        Ok(spool)
+        let mut pieces = pieces.into_inner();
+        pieces.sort_unstable_by_key(|piece| (piece.place.file, piece.offset));
+        let mut splits: Vec<Spooled> = Vec::new();
+        for Piece { place, len, kept, .. } in pieces {
+            if splits.last().is_none_or(|last| last.place != place) {
+                let (bytes, pieces, is_found) = (0, Vec::new(), kept.is_none());
+                splits.push(Spooled { place, bytes, pieces, is_found });
+            }
+            if let Some(last) = splits.last_mut() {
+                last.bytes += len as u64;
+                last.pieces.extend(kept);
+            }
+        }
+        Ok(splits)
     }
 
-    fn put_away(&self, number: u64, bytes: &[u8], spool: &Mutex<Vec<Spooled>>) -> Result<()> {
-        let len = bytes.len();
+    fn put_away(&self, records: &[u8]) -> Result<Kept> {
+        let len = records.len();
         let room = |room: u64| room.checked_sub(len as u64 + MEMORY_ROUNDING);
         let fits = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).is_ok();
-        let kept = match fits.then(|| InputBuffer::new(self.blocks, len).ok()).flatten() {
+        let at = match fits.then(|| InputBuffer::new(self.blocks, len).ok()).flatten() {
             Some(mut buffer) => {
-                buffer.bytes_mut()[..len].copy_from_slice(bytes);
-                Kept::Memory(buffer)
+                buffer.bytes_mut()[..len].copy_from_slice(records);
+                At::Memory(buffer)
             }
-            None => Kept::Scratch(self.scratch.append(bytes)?.start),
+            None => At::Scratch(self.scratch.append(records)?.start),
         };
-        spool.lock().push(Spooled { number, len, kept });
-        Ok(())
+        Ok(Kept { len, at })
     }
+}
+
+/// Gives the records of each split to `take`, with the number of the split in its file and the offset of the records
+/// there. The records begin at `offset`. One is of the split in whose bytes a search for the last border finds its end,
+/// so it does not matter which records come together.
+fn each_split(
+    cut: &Cut,
+    split_bytes: u64,
+    mut offset: u64,
+    mut records: &[u8],
+    mut take: impl FnMut(u64, u64, &[u8]) -> Result<()>,
+) -> Result<()> {
+    let (mut split, mut looked) = (offset / split_bytes, 0);
+    while !records.is_empty() {
+        let within = (split + 1) * split_bytes - offset;
+        if within > records.len() as u64 {
+            return take(split, offset, records);
+        }
+        let within = within as usize;
+        match cut.find_last_border(&records[..within], looked) {
+            Some(border) if border > 0 => {
+                let (ended, rest) = records.split_at(border);
+                take(split, offset, ended)?;
+                (records, offset, looked) = (rest, offset + border as u64, 0);
+            }
+            _ => looked = within,
+        }
+        split += 1;
+    }
+    Ok(())
 }
 
 /// The bytes by which a buffer may exceed its contents.
 const MEMORY_ROUNDING: u64 = 128 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Returns for each split, in order, its number and its records, which are read in blocks that end at `ends`.
+    fn splits(cut: &Cut, split_bytes: u64, file: &[u8], ends: &[usize]) -> Vec<(u64, Vec<u8>)> {
+        let mut all: Vec<(u64, Vec<u8>)> = Vec::new();
+        let mut start = 0;
+        for &end in ends {
+            let take = |split: u64, offset: u64, records: &[u8]| {
+                assert_eq!(&file[offset as usize..][..records.len()], records);
+                match all.last_mut() {
+                    Some((last, bytes)) if *last == split => bytes.extend_from_slice(records),
+                    _ => all.push((split, records.to_vec())),
+                }
+                Ok(())
+            };
+            each_split(cut, split_bytes, start as u64, &file[start..end], take).unwrap();
+            start = end;
+        }
+        all
+    }
+
+    /// Returns the ends of the records of a file, which need not end with a newline.
+    fn ends(cut: &Cut, file: &[u8]) -> Vec<usize> {
+        let mut ends: Vec<usize> = match cut {
+            Cut::Fixed(record) => {
+                (1..=file.len() / *record as usize).map(|n| n * *record as usize).collect()
+            }
+            _ => memchr::memchr_iter(b'\n', file).map(|at| at + 1).collect(),
+        };
+        if ends.last().is_none_or(|&last| last < file.len()) {
+            ends.push(file.len());
+        }
+        ends
+    }
+
+    proptest! {
+        /// Splits have the same records however the file was read, and none is lost.
+        #[test]
+        fn splits_do_not_depend_on_blocks(
+            lengths in prop::collection::vec(0usize..40, 1..60),
+            has_end: bool,
+            record in 1u64..12,
+            split_bytes in 1u64..64,
+            blocks in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        ) {
+            let mut lines: Vec<u8> = lengths.iter().flat_map(|&length| [&vec![b'a'; length][..], b"\n"].concat()).collect();
+            if !has_end {
+                lines.pop();
+                lines.push(b'b');
+            }
+            let records = vec![b'r'; lines.len() / record as usize * record as usize];
+            for (cut, file) in [(Cut::Lines, &lines), (Cut::Fixed(record), &records)] {
+                if file.is_empty() {
+                    continue;
+                }
+                let ends = ends(&cut, file);
+                let mut chosen: Vec<usize> = blocks.iter().map(|index| ends[index.index(ends.len())]).collect();
+                chosen.push(file.len());
+                chosen.sort_unstable();
+                chosen.dedup();
+                let at_once = splits(&cut, split_bytes, file, &[file.len()]);
+                let in_blocks = splits(&cut, split_bytes, file, &chosen);
+                prop_assert_eq!(&at_once, &in_blocks);
+                prop_assert!(at_once.is_sorted_by_key(|(split, _)| *split));
+                let all: Vec<u8> = at_once.into_iter().flat_map(|(_, records)| records).collect();
+                prop_assert_eq!(&all, file);
+            }
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! A sort with a state: stopped at any call of the disk, by other workers, in other memory, with stolen tiles, the run
 //! that ends gives the bytes of an undisturbed one, and reads only the splits that were not saved.
 
+use crate::packing::PACKINGS;
 use crate::sorted_records_are_those_of_a_stable_sort::limited;
 use crate::support::{cases, engine, engines, folder_of};
 use proptest::prelude::*;
@@ -81,10 +82,15 @@ proptest! {
     #[test]
     fn faults_of_the_disk_change_nothing(
         which in prop::collection::vec((0..CALLS.len(), 1u64..200, 0usize..3), 1..5),
+        packing in prop::option::of(0..PACKINGS.len()),
     ) {
         let text = lines(100_000);
-        let files = folder_of(&[&text[..], b"", b"00000 first\n", &text[..700_000]]);
-        let expected = plain(&files);
+        let texts = [&text[..], b"", b"00000 first\n", &text[..700_000]];
+        let expected = plain(&folder_of(&texts));
+        let files = match packing {
+            Some(packing) => folder_of(&texts.map(|text| PACKINGS[packing].pack(text))),
+            None => folder_of(&texts),
+        };
         let faults = [Fault::Io, Fault::Torn, Fault::PowerLoss];
         let engines: Vec<&Engine> = engines().iter().collect();
         let (answer, ..) = run_through(&files, &engines, |number, faulty| {
@@ -129,6 +135,61 @@ fn in_little_memory_and_in_other_memory() {
             _ => faulty,
         });
         assert!(answer == expected && runs == 3 && restored > 0, "{runs} runs, {restored}");
+    }
+}
+
+/// Compressed files, one of them of several members, are cut alike by any number of workers in any memory, so that only
+/// what was not saved is put into ranges; equal keys keep the order of the input.
+#[test]
+fn compressed_files_are_gone_on_with() {
+    let text = lines(120_000);
+    let texts = [&text[..text.len() - 1], b"", b"00000 first", &text[..900_000]];
+    let expected = plain(&folder_of(&texts));
+    let expected_of_pieces = plain(&folder_of(&[&text[..], texts[3]]));
+    let disk: Arc<dyn Storage> = Arc::new(Disk::new(std::env::temp_dir()));
+    let (small, three) = (limited(2, 12 << 20, &disk), engine(3));
+    for packing in PACKINGS {
+        let packed = texts.map(|text| packing.pack(text));
+        let pieces = packing.pack_in_pieces(&text, 300_000);
+        for order in [[&small, &three, &engine(1)], [&engine(1), &three, &small]] {
+            for (packed, expected) in [
+                (&packed[..], &expected),
+                (&[pieces.clone(), packed[3].clone()], &expected_of_pieces),
+            ] {
+                let files = folder_of(packed);
+                let (answer, runs, restored) =
+                    run_through(&files, &order, |number, faulty| match number {
+                        0 | 1 => faulty.fail_once(
+                            Call::Rename,
+                            if number == 0 { 5 } else { 2 },
+                            Fault::PowerLoss,
+                        ),
+                        _ => faulty,
+                    });
+                assert!(answer == *expected && (2..=3).contains(&runs), "{packing:?}: {runs} runs");
+                assert!(restored >= 256 << 10, "{packing:?}: {restored}");
+            }
+        }
+    }
+}
+
+/// Of compressed files that a state has, nothing is put into ranges again.
+#[test]
+fn compressed_files_that_were_saved_are_only_read() {
+    let text = lines(100_000);
+    for packing in PACKINGS {
+        let files = folder_of(&[packing.pack(&text), packing.pack_in_pieces(&text, 500_000)]);
+        let expected = plain(&folder_of(&[&text, &text]));
+        let folder = tempfile::tempdir().unwrap();
+        let mut found = 0;
+        for workers in [2, 1, 3] {
+            let state = State::new(folder.path(), "sort").keep(Keep::Partials);
+            let input = Input::paths([files.path()]).unwrap();
+            let (answer, stats) = run(&engine(workers), &by_key(), input, &saving(state)).unwrap();
+            assert!(answer == expected, "{packing:?}, {workers} workers");
+            assert_eq!((stats.restored_bytes, stats.pairs), (found, 200_000));
+            found = 2 * text.len() as u64;
+        }
     }
 }
 
