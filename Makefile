@@ -85,7 +85,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
-.PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python test-wheel-once python-environments \
+.PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust test-crates test-stores rust-test-programs test-python test-wheel-once python-environments \
 	test-cuda-kernels test-metrics test-ray test-mrjob test-streaming test-streaming-classes \
 	test-hadoop test-hadoop-compat test-hadoop-more test-hadoop-homes test-places test-page dist-hadoop \
 	lint lint-rust lint-python lint-page lint-hadoop screenshots-page miri loom \
@@ -141,34 +141,41 @@ check-wheel: wheel ## Test the wheel to publish on the first CPython (slow); TES
 	@$(MAKE) --no-print-directory TEST_WHEELS=$(WHEELS) $(if $(TESTS),,test-wheel-once) test-wheel-on-$(FIRST_PYTHON)
 
 # Maven and pip leave cores idle, so they run beside the Rust compiler. The Rust tests wait for them, because some
-# tests measure time. Their output follows that of the Rust tests. The page is tested beside the Python package, whose
-# last CPython leaves a core idle; of the CPythons, the first and the last (`make test-python` takes all). Each part runs
-# even if another failed.
+# tests measure time. Their output follows that of the Rust tests. The page, and what asks stores, which leaves a core idle
+# for a minute and a half, are tested beside the Python package; of the CPythons, the first and the last (`make test-python`
+# takes all). Each part runs even if another failed.
 test: ## Run all tests, those in the documentation too
 	@output=$$(mktemp) && status=0; \
 	$(MAKE) --keep-going python-environments test-hadoop PYTHONS="$(OUTER_PYTHONS)" >"$$output" 2>&1 & others=$$!; \
 	trap 'kill $$others 2>/dev/null; rm -f "$$output"' EXIT; \
 	$(MAKE) --keep-going rust-test-programs test-wheel || status=1; \
 	wait $$others || status=1; \
-	$(MAKE) test-rust || status=1; \
+	$(MAKE) test-crates || status=1; \
 	cat "$$output"; \
-	$(MAKE) test-page TEGULA_PAGE=$(TARGET)/debug/tegula >"$$output" 2>&1 & others=$$!; \
+	$(MAKE) --keep-going --jobs=2 --output-sync=target test-page test-stores TEGULA_PAGE=$(TARGET)/debug/tegula >"$$output" 2>&1 & others=$$!; \
 	$(MAKE) test-python PYTHONS="$(OUTER_PYTHONS)" || status=1; \
 	wait $$others || status=1; \
 	cat "$$output"; \
 	exit $$status
 
-# Many of them wait, for a server or a limit of time, so twice as many run as there are cores.
-test-rust: rust-test-programs need-java need-pocl $(VENV)/s3-server ## Run the tests of the Rust crates
-	POCL_CACHE_DIR=$(abspath $(TARGET))/pocl RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) * 2))} cargo test $(RUST_TESTS)
+test-rust: test-crates test-stores ## Run the tests of the Rust crates
 
 RUST_TESTS := --workspace --exclude tegula-python --all-features
+# Many of them wait, for a server or a limit of time, so twice as many run as there are cores.
+RUN_RUST_TESTS = POCL_CACHE_DIR=$(abspath $(TARGET))/pocl RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) * 2))} cargo test $(RUST_TESTS)
+
+test-crates: rust-test-programs need-pocl
+	$(RUN_RUST_TESTS)
+
+test-stores: rust-test-programs need-java $(VENV)/s3-server
+	$(RUN_RUST_TESTS) --test remote
 
 # The engine's tests are one crate, which keeps one core busy for four minutes. They are compiled first, while Maven uses
 # the other core.
 rust-test-programs: need-cargo
 	cargo test $(RUST_TESTS) --test engine --no-run
 	cargo test $(RUST_TESTS) --no-run
+	cargo test $(RUST_TESTS) --test remote --no-run
 
 # Each CPython that the package supports has an environment, in which the wheel is installed anew. Only the files that
 # pip installs are tested. Their tests keep three quarters of a core busy, so one more of them than there are cores runs
