@@ -1,8 +1,9 @@
 //! The input of a sort: the plan's files, and streams and compressed files, which are spooled first, because records
 //! that are still to come cannot be sampled. All of it is numbered in splits, in the order of the input.
 //!
-//! A split of a file that is spooled is the records that end in its bytes, in whichever blocks the file was read. So a
-//! later run numbers the splits of a compressed file alike, and does not put those away again whose records a state has.
+//! With a state, a split of a file that is spooled is the records that end in its bytes, in whichever blocks the file was
+//! read. So a later run numbers the splits of a compressed file alike, and does not put those away again whose records a
+//! state has. Without one, a split is what was read together.
 
 use super::records::Form;
 use super::saving::Saving;
@@ -64,7 +65,7 @@ pub(super) struct Spooled {
     pub(super) is_found: bool,
 }
 
-/// A file of a part, and the number of a split in it.
+/// A file of a part, and the number of a split in it; without a state, the offset of the split.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) file: u64,
@@ -340,20 +341,18 @@ impl Spooling<'_> {
             for piece in &unit.pieces {
                 let records = &unit.buffer.bytes()[piece.records.clone()];
                 let (file, offset) = (piece.file as u64, piece.offset);
-                each_split(
-                    self.cut,
-                    self.split_bytes,
-                    offset,
-                    records,
-                    |split, offset, records| {
-                        let place = Place { file, split };
-                        let is_found =
-                            self.saving.is_some_and(|saving| saving.has(part, file, split));
-                        let kept = if is_found { None } else { Some(self.put_away(records)?) };
-                        pieces.lock().push(Piece { place, offset, len: records.len(), kept });
-                        Ok(())
-                    },
-                )?;
+                let take = |split, offset, records: &[u8]| {
+                    let place = Place { file, split };
+                    let is_found = self.saving.is_some_and(|saving| saving.has(part, file, split));
+                    let kept = if is_found { None } else { Some(self.put_away(records)?) };
+                    pieces.lock().push(Piece { place, offset, len: records.len(), kept });
+                    Ok(())
+                };
+                match self.saving {
+                    Some(_) => each_split(self.cut, self.split_bytes, offset, records, take)?,
+                    // Nobody asks for a split again, so what was read together is one.
+                    None => take(offset, offset, records)?,
+                }
             }
             Ok(())
         };
