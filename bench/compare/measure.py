@@ -58,6 +58,9 @@ class Program:
     """Whether it starts processes that may outlive it: all of them count, and their memory together."""
     before: str = ""
     """Preparation by a shell before each run; not measured."""
+    fresh_bytes: int = 0
+    """Memory to touch before each run. The host of a virtual machine takes pages back that are free for two seconds, and
+    giving them again costs up to 5 s of system time a gigabyte, now and then, whatever the program."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,11 @@ def warm(path: Path) -> None:
             pass
 
 
+def touch(count: int) -> None:
+    """Writes `count` bytes of memory in another process, so that the host has given them."""
+    subprocess.run([sys.executable, "-c", f"b'1' * {count}"], check=True)
+
+
 def sample(argv: tuple[str, ...], environment: dict[str, str], stdout: int) -> Sample:
     """Runs a process to its end and returns its cost; its own children count too."""
     with tempfile.TemporaryFile() as stderr:
@@ -164,6 +172,8 @@ def run_once(measured: Measured) -> None:
     if program.before:
         subprocess.run(["sh", "-c", program.before], check=True)
     warm(program.input)
+    if program.fresh_bytes:
+        touch(program.fresh_bytes)
     take = sample_family if program.has_family else sample
     if program.read_answer is None:
         measured.samples.append(

@@ -39,12 +39,13 @@ class Job:
     name: str
     input: str
     arguments: tuple[str, ...]
+    fresh_bytes: int = 0
 
 
 JOBS = (
     Job("word count", "source.txt", ("wordcount", "--words", "whitespace")),
     Job("stations", "stations.txt", ("stations",)),
-    Job("sort", "tera.bin", ("sort", "--records", "terasort")),
+    Job("sort", "tera.bin", ("sort", "--records", "terasort"), 2_500_000_000),
 )
 
 
@@ -62,6 +63,7 @@ def programs_of(options: argparse.Namespace, job: Job, folder: Path) -> list[Pro
             input=path,
             argv=tuple(argv),
             stats=stats,
+            fresh_bytes=job.fresh_bytes,
         )
         programs.append(program)
     return programs

@@ -34,6 +34,8 @@ ROW_BYTES = 100
 MEGABYTES_PER_CPU_S_LEAST = 800
 RATIO_LEAST = 6
 LIMIT_BYTES = 200 << 20
+# The records in memory once, and once written into the page cache.
+FRESH_BYTES = 2_500_000_000
 GNU, LINES, RECORDS = "GNU sort", "tegula, lines", "tegula, records"
 LIMITED = "tegula, records, 200 MiB"
 COPY = "copy by dd"
@@ -54,7 +56,9 @@ def programs_of(
 ) -> list[Program]:
     copied = options.corpus / f"{COPY.replace(' ', '-')}.sorted"
     dd = ("dd", "bs=256K", "status=none", f"if={binary}", f"of={copied}")
-    tegula, programs = str(options.tegula), [Program(COPY, 1, binary, dd)]
+    tegula, programs = str(options.tegula), [
+        Program(COPY, 1, binary, dd, fresh_bytes=FRESH_BYTES)
+    ]
     for workers in (1, 2):
 
         def add(name: str, source: Path, *argv: str, workers: int = workers) -> None:
@@ -66,6 +70,7 @@ def programs_of(
                     source,
                     (*argv, str(source), "-o", out),
                     {"LC_ALL": "C"},
+                    fresh_bytes=FRESH_BYTES,
                 )
             )
 
