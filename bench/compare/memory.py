@@ -30,7 +30,7 @@ from measure import (
 WORKERS = 2
 MIB = 1 << 20
 # No limit; a tenth of the words' and counts' bytes; a tenth of the words' bytes alone; little.
-LIMITS_MIB = (None, 64, 34, 24)
+LIMITS_MIB = (None, 64, 34, 28)
 
 
 def programs_of(options: argparse.Namespace, folder: Path) -> list[Program]:
