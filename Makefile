@@ -54,9 +54,14 @@ NODES ?= local:4
 # The texts of the whole-process benchmarks, and how often each program runs on them.
 CORPUS ?= bench/corpus
 RUNS ?= 5
-# The campaign's kills.
-KILLS ?= 1000
+# Kills of a part of the campaign.
+KILLS ?= 100
 SEED ?= 1
+SOAK_SECONDS ?= 3600
+FUZZ ?= blocks compressed greps json kernels logs matrices messages pictures sorts states stations words
+FUZZ_SECONDS ?= 60
+FUZZ_BYTES ?= 4096
+FUZZ_KEPT_BYTES ?= 512
 # A cost that is small beside its run needs more runs.
 TIMELINE_RUNS ?= 11
 # The text that is counted while shows are made; it is read again until SHOW_BYTES are reached.
@@ -88,15 +93,15 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust test-crates test-stores rust-test-programs test-python test-wheel-once python-environments \
 	test-cuda-kernels test-metrics test-ray test-mrjob test-streaming test-streaming-classes \
 	test-hadoop test-hadoop-compat test-hadoop-more test-hadoop-homes test-places test-page dist-hadoop \
-	lint lint-rust lint-python lint-page lint-hadoop screenshots-page miri loom \
-	campaign campaign-nodes campaign-places campaign-serve campaign-streaming \
+	lint lint-rust lint-python lint-page lint-hadoop screenshots-page miri loom fuzz fuzz-keep \
+	campaign campaign-nodes campaign-places campaign-programs campaign-python campaign-serve campaign-soak campaign-streaming \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu bench-units bench-nodes-sizes \
 	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-serve bench-python bench-streaming bench-places bench-systemml \
 	papers papers-page corpus clean test-emulators s3-server \
-	need-cargo need-chromium need-emulators need-java need-lints need-miri need-node need-pocl need-python
+	need-cargo need-chromium need-emulators need-fuzz need-java need-lints need-miri need-node need-pocl need-python
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -323,6 +328,7 @@ lint-rust: need-lints
 lint-python: $(VENV)/ruff-$(RUFF)
 	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop reliability remote/servers server python streaming
 	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop reliability remote/servers server python streaming
+	python3 reliability/campaign.py page --check
 
 lint-page: $(PAGE_LINTS)/typescript-$(TYPESCRIPT)-biome-$(BIOME)
 	$(PAGE_LINTS)/node_modules/.bin/tsc --project server/jsconfig.json
@@ -334,26 +340,44 @@ lint-hadoop: need-java
 	cd hadoop/bench/cluster && mvn -q spotless:check
 	cd hadoop/spark && mvn -q spotless:check
 
-campaign: need-cargo ## Kill runs a thousand times and let them go on, and as many programs in Python; SEED=1 KILLS=1000 (slow)
+campaign: campaign-programs ## Break runs on purpose at full size, and write docs/promises.md; goes on where it was stopped; SEED=1 PARTS="kills faults" (hours)
+	python3 reliability/campaign.py run $(PARTS) --seed $(SEED)
+
+campaign-programs: need-cargo
 	cargo build --release -p tegula-reliability
-	$(TARGET)/release/reliability kills --kills $(KILLS) --seed $(SEED)
+
+campaign-python: ## Kill programs in Python a hundred times; SEED=1 KILLS=100 (slow)
 	$(MAKE) test-python PYTHONS=$(firstword $(PYTHONS)) TESTS="test_kills_leave_nothing.py -s" KILLS=$(KILLS) SEED=$(SEED)
-	$(MAKE) campaign-serve KILLS=$(KILLS) SEED=$(SEED)
 
 campaign-serve: build need-python ## Kill a server, its jobs, or both, a hundred times with eight jobs at work; SEED=1 KILLS=100 (slow)
-	PYTHONPATH=bench/compare python3 reliability/server_kills.py --tegula $(TEGULA) --kills $(if $(filter 1000,$(KILLS)),100,$(KILLS)) --seed $(SEED)
+	PYTHONPATH=bench/compare python3 reliability/server_kills.py --tegula $(TEGULA) --kills $(KILLS) --seed $(SEED)
+
+campaign-soak: build need-python ## Let a server work for an hour, and see that it does not grow; SOAK_SECONDS=3600 SEED=1 (slow)
+	PYTHONPATH=bench/compare python3 reliability/server_soak.py --tegula $(TEGULA) --seconds $(SOAK_SECONDS) --seed $(SEED) \
+		--samples reliability/soak-server.csv
 
 campaign-streaming: build need-python ## Run streaming jobs at their extremes (lines of a gigabyte, 10,000 reducers) and kill a hundred; SEED=1 KILLS=100 (slow)
-	python3 streaming/compare/extremes.py $(TEGULA) --kills $(if $(filter 1000,$(KILLS)),100,$(KILLS)) --seed $(SEED)
+	python3 streaming/compare/extremes.py $(TEGULA) --kills $(KILLS) --seed $(SEED)
 
 # One execution of Surefire each, because a test that is named would run in all of them.
 campaign-places: need-java ## Faults of the Hadoop engine's places, and a hundred kills while jobs run; KILLS=100 (slow)
 	cd hadoop && mvn -B -ntp test-compile surefire:test@default-test -Dtest='PlaceFaultsTest,JvmPlacesTest#jobsOutliveKilledPlaces' \
-		-Dplaces.faults=true -Dplaces.kills=$(if $(filter 1000,$(KILLS)),100,$(KILLS))
+		-Dplaces.faults=true -Dplaces.kills=$(KILLS)
 	cd hadoop && mvn -B -ntp test-compile surefire:test@hdfs-test -Dtest=HdfsPlacesTest -Dplaces.faults=true
 
 campaign-nodes: need-cargo ## Kill nodes and drivers a hundred times and let the runs go on; SEED=1 KILLS=100 (slow)
-	KILLS=$(if $(filter 1000,$(KILLS)),100,$(KILLS)) SEED=$(SEED) cargo test -p tegula-cli --test program nodes_survive_kills
+	KILLS=$(KILLS) SEED=$(SEED) cargo test -p tegula-cli --test program nodes_survive_kills
+
+# What is new in its corpus is found again from the one that is kept; `make fuzz-keep` keeps the least of it that covers all.
+fuzz: need-fuzz ## Give the parts of Tegula that read foreign bytes such bytes by coverage; FUZZ="words json" FUZZ_SECONDS=60 SEED=1 (slow)
+	mkdir -p $(foreach target,$(FUZZ),$(TARGET)/fuzz-corpus/$(target) fuzz/artifacts/$(target))
+	$(foreach target,$(FUZZ),TARGET=$(target) cargo +nightly fuzz run --fuzz-dir fuzz/libfuzzer --target-dir $(TARGET)/fuzz any \
+		$(TARGET)/fuzz-corpus/$(target) fuzz/corpus/$(target) -- -max_total_time=$(FUZZ_SECONDS) -seed=$(SEED) -max_len=$(FUZZ_BYTES) \
+		-timeout=20 -rss_limit_mb=4096 -artifact_prefix=fuzz/artifacts/$(target)/ -print_final_stats=0 -verbosity=1 &&) true
+
+fuzz-keep: need-fuzz ## Keep the inputs that cover what was found since; FUZZ="words json" (slow)
+	$(foreach target,$(FUZZ),TARGET=$(target) cargo +nightly fuzz run --fuzz-dir fuzz/libfuzzer --target-dir $(TARGET)/fuzz any \
+		fuzz/corpus/$(target) $(TARGET)/fuzz-corpus/$(target) -- -merge=1 -max_len=$(FUZZ_KEPT_BYTES) &&) true
 
 # Property tests want the current folder, and under Miri a few cases must do.
 miri: need-miri ## Run the tests of containers, memory and partials under Miri (slow)
@@ -695,6 +719,12 @@ need-lints: need-cargo
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || { \
 		echo "make: rustfmt or clippy is missing:" \
 		"rustup component add rustfmt clippy" >&2; exit 1; }
+
+need-fuzz: need-cargo
+	@cargo +nightly --version >/dev/null 2>&1 || { echo "make: the nightly compiler is missing:" \
+		"rustup toolchain install nightly" >&2; exit 1; }
+	@cargo fuzz --version >/dev/null 2>&1 || { echo "make: cargo-fuzz is missing:" \
+		"cargo install cargo-fuzz --locked" >&2; exit 1; }
 
 need-miri: need-cargo
 	@cargo +nightly miri --version >/dev/null 2>&1 || { echo "make: Miri is missing:" \

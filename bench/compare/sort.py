@@ -56,9 +56,10 @@ def programs_of(
 ) -> list[Program]:
     copied = options.corpus / f"{COPY.replace(' ', '-')}.sorted"
     dd = ("dd", "bs=256K", "status=none", f"if={binary}", f"of={copied}")
-    tegula, programs = str(options.tegula), [
-        Program(COPY, 1, binary, dd, fresh_bytes=FRESH_BYTES)
-    ]
+    tegula, programs = (
+        str(options.tegula),
+        [Program(COPY, 1, binary, dd, fresh_bytes=FRESH_BYTES)],
+    )
     for workers in (1, 2):
 
         def add(name: str, source: Path, *argv: str, workers: int = workers) -> None:

@@ -1,19 +1,13 @@
 //! One run of a job with a state, which may kill itself at a call of the disk.
 
+use crate::jobs::{Run, Which};
+use crate::shape::device;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tegula::device::{Clock, Emulated, Model};
-use tegula::output::AtomicFile;
 use tegula::storage::{Disk, Storage};
-use tegula::{
-    Accelerator, Cancel, Emit, Engine, Identity, Incremental, Input, Job, Keep, Key, Max, Options,
-    Order, Output, Result, Resumable, SaveEvery, Sees, Split, State,
-};
-use tegula_apps::{Index, WordCount, Words};
+use tegula::{Engine, Incremental, Keep, Options, Order, Result, SaveEvery, State};
 use tegula_testing::{Call, Fault, Faulty};
-
-const DEVICE_BYTES_S: f64 = 20e6;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Flags {
@@ -46,17 +40,6 @@ pub(crate) struct Flags {
     /// Kills itself at a call of the disk: its kind and number, as `rename:3`.
     #[arg(long, value_parser = point)]
     pub(crate) kill_at: Option<(Point, u64)>,
-}
-
-/// A job that is run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Which {
-    /// Sums of few keys and many.
-    Words,
-    /// Lists of places, in the order of the input.
-    Places,
-    /// Greatest values, which nothing can be taken out of.
-    Longest,
 }
 
 /// A kind of call of a state on its disk.
@@ -112,66 +95,7 @@ fn point(text: &str) -> Result<(Point, u64), String> {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    let words = Words::Whitespace;
-    match flags.job {
-        Which::Words => answer(flags, &WordCount { words }, |key, count, text| {
-            text.extend_from_slice(key);
-            text.extend_from_slice(format!("\t{count}\n").as_bytes());
-        }),
-        Which::Places => answer(flags, &Index { words, only: None }, |key, places, text| {
-            text.extend_from_slice(key);
-            for place in places {
-                text.extend_from_slice(format!("\t{}:{}", place.file, place.offset).as_bytes());
-            }
-            text.push(b'\n');
-        }),
-        Which::Longest => answer(flags, &LongestLine, |key, longest, text| {
-            text.extend_from_slice(key);
-            text.extend_from_slice(format!("\t{longest}\n").as_bytes());
-        }),
-    }
-}
-
-/// For each word the longest line that contains it, in bytes.
-struct LongestLine;
-
-impl Job for LongestLine {
-    type Key = [u8];
-    type Combine = Max<u64>;
-
-    fn state(&self) -> Option<&dyn Resumable> {
-        Some(self)
-    }
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        for line in split.lines() {
-            let words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
-            words.for_each(|word| emit.emit(word, line.len() as u64));
-        }
-        Ok(())
-    }
-}
-
-impl Resumable for LongestLine {
-    fn identity(&self) -> Identity {
-        Identity::new("longest line", 1)
-    }
-
-    fn sees(&self) -> Sees {
-        Sees::Records
-    }
-}
-
-fn answer<J: Job>(
-    flags: &Flags,
-    job: &J,
-    line: impl Fn(
-        <J::Key as Key>::Borrowed<'_>,
-        <J::Combine as tegula::Aggregate>::Output<'_>,
-        &mut Vec<u8>,
-    ) + Sync,
-) -> Result<()> {
-    let engine = Engine::builder().workers(flags.workers).memory_bytes(flags.memory).build()?;
+    let engine = &Engine::builder().workers(flags.workers).memory_bytes(flags.memory).build()?;
     let options = Options {
         order: Order::Key,
         tile_bytes: Some(flags.tile),
@@ -179,16 +103,8 @@ fn answer<J: Job>(
         devices: flags.device.then(device).into_iter().collect(),
         ..Options::default()
     };
-    let output: Output<J> = engine.job(job).options(&options).run(Input::paths([&flags.input])?)?;
-    let mut file = AtomicFile::create(&flags.output)?;
-    output.write(&mut file, &flags.output, &Cancel::new(), line)?;
-    Ok(file.commit()?)
-}
-
-/// Returns a device about as fast as a worker, so that both have a part; it keeps to the wall clock.
-fn device() -> Arc<Accelerator> {
-    let model = Model { link_bytes_s: DEVICE_BYTES_S, clock: Clock::Wall, ..Model::default() };
-    Arc::new(Accelerator::new(Emulated::new(model)))
+    let output = flags.output.clone();
+    flags.job.run(Run { engine, input: &flags.input, options, shows: None, output })
 }
 
 fn state(flags: &Flags, folder: &PathBuf) -> State {

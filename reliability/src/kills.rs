@@ -1,16 +1,16 @@
 //! Kills: at random times and, twice as often, at named calls of the disk; in a first run and while a run
 //! recovers; once, or several in a row; with a device or without, now this, now that; over an input that stays, or,
-//! with tiles that are found again, changes between runs.
+//! with tiles that are found again, changes between runs; over one text, or, sorts, over files of which some are
+//! compressed.
 
-use crate::child::{self, POINTS, Which};
+use crate::child::{self, POINTS};
+use crate::files::{self, digest};
+use crate::jobs::Which;
 use crate::random::Random;
-use clap::{Args, ValueEnum};
-use rustix::fs::{Mode, OFlags};
+use clap::Args;
 use std::fs;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use twox_hash::XxHash3_128;
 
 #[derive(Args)]
 pub(crate) struct Flags {
@@ -25,6 +25,9 @@ pub(crate) struct Flags {
     round: u64,
 }
 
+/// The jobs of rounds.
+const KILLED: [Which; 5] =
+    [Which::Words, Which::Words, Which::Places, Which::Longest, Which::Sorted];
 /// The most kills of one round.
 const IN_A_ROW: u64 = 4;
 /// A run is killed at one of this number of calls of a kind: some kinds are called once or twice, others
@@ -78,13 +81,21 @@ pub(crate) fn run(flags: &Flags) -> Result<(), String> {
 
 /// One round: a job that is killed a few times, then left alone.
 fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
-    let mut random = Random(seed ^ round.wrapping_mul(0x2545_f491_4f6c_dd1d));
+    let mut random = Random::of_round(seed, round);
     let folder = tempfile::tempdir().map_err(|cause| format!("no folder: {cause}"))?;
     let path = |name: &str| folder.path().join(name);
-    fs::write(path("input"), text(&mut random)).map_err(|cause| cause.to_string())?;
+    let job = random.one_of(&KILLED);
+    let is_sort = job == Which::Sorted;
+    if is_sort {
+        files::make(&path("input"), &mut random, true)?;
+    } else {
+        let count = 20_000 + random.below(300_000);
+        let text = files::words(&mut random, count);
+        fs::write(path("input"), text).map_err(|cause| cause.to_string())?;
+    }
     fs::create_dir(path("state")).map_err(|cause| cause.to_string())?;
     let mut flags = child::Flags {
-        job: random.one_of(&[Which::Words, Which::Words, Which::Places, Which::Longest]),
+        job,
         input: path("input"),
         output: path("expected"),
         state: None,
@@ -109,14 +120,14 @@ fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
     flags.output = path("output");
     flags.state = Some(path("state"));
     flags.keep_partials = random.below(3) == 0;
-    flags.incremental = random.below(2) == 0;
+    flags.incremental = !is_sort && random.below(2) == 0;
     let change = |random: &mut Random| match flags.incremental && random.below(2) == 0 {
-        true => change(&plain.input, random),
+        true => files::change(&plain.input, random),
         false => Ok(()),
     };
     for _ in 0..1 + random.below(IN_A_ROW) {
         flags.workers = 1 + random.below(3) as usize;
-        flags.device = random.below(2) == 0;
+        flags.device = !is_sort && random.below(2) == 0;
         flags.every_tiles = random.one_of(&[Some(1), Some(1), Some(4), None]);
         let by_time = random.below(3) == 0;
         let point = random.one_of(&POINTS);
@@ -139,52 +150,25 @@ fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
         }
     }
     flags.kill_at = None;
-    flags.device = random.below(2) == 0;
+    flags.device = !is_sort && random.below(2) == 0;
     change(&mut random)?;
     finish(start(&flags)?)?.then_some(()).ok_or("the run that was left alone failed")?;
     if digest(&flags.output)? != expected()? {
         return Err("the answer is another than that of an undisturbed run".to_owned());
     }
-    check_nothing_lies_about(&path("state"), folder.path())?;
+    files::check_nothing_lies_about(
+        &path("state"),
+        folder.path(),
+        &["expected", "input", "output", "state"],
+    )?;
     tally.rounds += 1;
     Ok(())
-}
-
-/// Words that repeat and words that do not.
-fn text(random: &mut Random) -> String {
-    let words = 20_000 + random.below(300_000);
-    let mut text = String::new();
-    for number in 0..words {
-        let word = match random.below(4) {
-            0 => format!("{number:x}"),
-            1 => format!("a-rather-long-word-that-is-not-in-a-slot-{}", random.below(1000)),
-            _ => format!("w{}", random.below(500)),
-        };
-        text.push_str(&word);
-        text.push(if number % 13 == 0 { '\n' } else { ' ' });
-    }
-    text
-}
-
-/// Inserts or deletes at some places.
-fn change(input: &Path, random: &mut Random) -> Result<(), String> {
-    let mut text = fs::read(input).map_err(|cause| cause.to_string())?;
-    for _ in 0..1 + random.below(3) {
-        let at = random.below(text.len() as u64 + 1) as usize;
-        if random.below(2) == 0 {
-            text.splice(at..at, format!(" inserted{} ", random.below(50)).into_bytes());
-        } else {
-            text.drain(at..text.len().min(at + random.below(5000) as usize));
-        }
-    }
-    fs::write(input, text).map_err(|cause| cause.to_string())
 }
 
 fn start(flags: &child::Flags) -> Result<Child, String> {
     let program = std::env::current_exe().map_err(|cause| cause.to_string())?;
     let mut command = Command::new(program);
-    let job = flags.job.to_possible_value().map(|value| value.get_name().to_owned());
-    command.arg("child").arg("--job").arg(job.unwrap_or_default());
+    command.arg("child").arg("--job").arg(flags.job.name());
     command.arg("--input").arg(&flags.input).arg("--output").arg(&flags.output);
     command
         .arg("--workers")
@@ -228,38 +212,4 @@ fn finish(mut child: Child) -> Result<bool, String> {
             None => std::thread::sleep(Duration::from_millis(2)),
         }
     }
-}
-
-fn digest(path: &Path) -> Result<u128, String> {
-    fs::read(path)
-        .map(|bytes| XxHash3_128::oneshot(&bytes))
-        .map_err(|cause| format!("{}: {cause}", path.display()))
-}
-
-fn check_nothing_lies_about(state: &Path, folder: &Path) -> Result<(), String> {
-    let storage = tegula::Disk::new(state);
-    let known = tegula::state::files_of(&storage).map_err(|error| error.to_string())?;
-    if let Some(stray) = names(state)?.into_iter().find(|name| !known.contains(name)) {
-        return Err(format!("{stray} was left in the state"));
-    }
-    // Where files without a name cannot be had, a run that is killed leaves its output under a hidden one.
-    let flags = OFlags::TMPFILE | OFlags::WRONLY;
-    let leaves_hidden = rustix::fs::open(folder, flags, Mode::RUSR).is_err();
-    let known = ["expected", "input", "output", "state"];
-    let is_known = |name: &String| {
-        known.contains(&name.as_str()) || leaves_hidden && name.starts_with(".output")
-    };
-    match names(folder)?.into_iter().find(|name| !is_known(name)) {
-        Some(stray) => Err(format!("{stray} was left beside")),
-        None => Ok(()),
-    }
-}
-
-fn names(folder: &Path) -> Result<Vec<String>, String> {
-    let fault = |cause| format!("{}: {cause}", folder.display());
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder).map_err(fault)? {
-        names.push(entry.map_err(fault)?.file_name().to_string_lossy().into_owned());
-    }
-    Ok(names)
 }

@@ -4,6 +4,11 @@
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
+    /// Returns the numbers of a round, of which each has its own.
+    pub(crate) fn of_round(seed: u64, round: u64) -> Random {
+        Random(seed ^ round.wrapping_mul(0x2545_f491_4f6c_dd1d))
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
