@@ -93,7 +93,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust test-crates test-stores rust-test-programs test-python test-wheel-once python-environments \
 	test-cuda-kernels test-metrics test-ray test-mrjob test-streaming test-streaming-classes \
 	test-hadoop test-hadoop-compat test-hadoop-more test-hadoop-homes test-places test-page dist-hadoop \
-	lint lint-rust lint-python lint-page lint-hadoop screenshots-page miri loom fuzz fuzz-keep \
+	lint lint-rust lint-python lint-page lint-hadoop screenshots-page miri loom tsan fuzz fuzz-keep \
 	campaign campaign-nodes campaign-places campaign-programs campaign-python campaign-serve campaign-soak campaign-streaming \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
@@ -386,6 +386,12 @@ miri: need-miri ## Run the tests of containers, memory and partials under Miri (
 		aggregate:: container:: memory:: merge:: partial:: key:: slots:: split:: plan:: reduce:: \
 		memory_arena:: memory_block:: memory_budget:: memory_buffer:: memory_chunk:: memory_input:: memory_reserved:: \
 		container_range:: partial_compress:: partial_form:: partial_tiers:: plan_layout:: slots_key:: slots_table::
+
+# The standard library is compiled with the sanitizer, too, or its own locks would look like races.
+tsan: need-miri ## Run the tests of the engine's crates under ThreadSanitizer (slow); TESTS="--test engine"
+	RUSTFLAGS=-Zsanitizer=thread PROPTEST_CASES=4 cargo +nightly test -Zbuild-std --target $(shell rustc -vV | sed -n 's/host: //p') \
+		--target-dir $(TARGET)/tsan -p tegula-machine -p tegula-input -p tegula-pairs -p tegula-core -p tegula \
+		--features tegula/emulated $(or $(TESTS),--lib --test machine --test input --test pairs --test core --test engine --test devices)
 
 loom: need-cargo ## Try all interleavings of the scheduler
 	RUSTFLAGS="--cfg loom" cargo test -p tegula-machine --lib --release --target-dir $(TARGET)/loom schedule

@@ -5,6 +5,7 @@
 
 mod as_many_threads_fill_slots_as_pay;
 mod each_unit_counts_exactly_once;
+mod faults_of_devices_are_named;
 mod machine;
 mod numbers;
 #[cfg(feature = "opencl")]

@@ -5,7 +5,7 @@ use crate::jobs::Words;
 use crate::packing::{PACKINGS, Packing};
 use crate::reference;
 use crate::support::{
-    cases, count_line, count_lines, engine, engines, pipe_written_by, text_of, within,
+    cases, count_line, count_lines, engine, engines, error_saying, pipe_written_by, text_of, within,
 };
 use proptest::prelude::*;
 use std::fs;
@@ -13,8 +13,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tegula::{
-    Collect, Cut, Emit, Engine, Input, Job, Options, Order, RangeSource, Result, Sort, SortTo,
-    Split, WordClass,
+    Collect, Cut, Emit, Engine, Error, Incremental, Input, Job, Options, Order, RangeSource,
+    Result, Sort, SortTo, Split, State, StateError, WordClass,
 };
 use tempfile::TempDir;
 
@@ -339,4 +339,16 @@ fn files_of_the_usual_programs_are_read() {
         fs::write(&path, made.stdout).unwrap();
         assert!(count(&engine, &path, false).unwrap() == expected, "{program} {flags:?}");
     }
+}
+
+#[test]
+fn their_tiles_are_not_found_again() {
+    let (engine, folder) = (engine(2), tempfile::tempdir().unwrap());
+    let path = folder.path().join("text.gz");
+    fs::write(&path, Packing::Gzip.pack(b"to be or not to be")).unwrap();
+    let state = State::new(folder.path(), "words").incremental(Incremental::default());
+    let options = Options { state: Some(state), ..Options::default() };
+    let run = engine.job(&JOB).options(&options).run(Input::paths([&path]).unwrap());
+    let error = error_saying(&engine, run, &["no tiles that could be found again", "decompress"]);
+    assert!(matches!(error, Error::State(StateError::Packed)));
 }

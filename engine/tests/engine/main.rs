@@ -21,6 +21,7 @@ mod cancelled_runs_end_soon;
 mod compressed_files_are_read_as_what_they_hold;
 mod containers_give_one_answer;
 mod damaged_files_are_named;
+mod every_error_is_raised;
 mod files_are_read_past_the_page_cache;
 mod groups_change_no_answer;
 mod holdings_answer_as_one_machine;

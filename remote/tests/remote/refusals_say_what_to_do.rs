@@ -3,6 +3,7 @@
 use crate::common::{SOON, fault, settings};
 use std::net::{TcpListener, TcpStream};
 use std::time::Instant;
+use tegula::{Error, InputError};
 use tegula_remote::Settings;
 use tegula_remote_servers::S3;
 
@@ -35,6 +36,8 @@ fn each_refusal_names_the_url_the_cause_and_the_remedy() {
         assert!(message.starts_with(url) && message.contains(said), "{url}: {message}");
         assert!(!message.contains(S3::SECRET) && message.lines().count() == 1, "{message}");
     }
+    let refused = good.input("s3://none/");
+    assert!(matches!(refused, Err(Error::Input(InputError::Refused { .. }))));
 }
 
 #[test]
