@@ -14,6 +14,7 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 import ours
 from measure import (
@@ -81,6 +82,24 @@ def check_answers(measured: list[Measured]) -> None:
         raise Failed(f"{measured[0].program.name}: a size changed the answer")
 
 
+def beside_best(auto: Measured, fixed: list[Measured]) -> float:
+    """The median, over rounds, of auto's CPU time by that of the fixed size that is best in all other rounds.
+
+    The least of seven medians is less than what any size takes, because it is chosen by its noise.
+    """
+    rounds = range(len(auto.samples))
+
+    def in_others(one: Measured, left_out: int) -> float:
+        others = [one.samples[at].cpu_s for at in rounds if at != left_out]
+        return median(others or [one.samples[left_out].cpu_s])
+
+    ratios = []
+    for at in rounds:
+        best = min(fixed, key=lambda one, at=at: in_others(one, at))
+        ratios.append(auto.samples[at].cpu_s / best.samples[at].cpu_s)
+    return median(ratios)
+
+
 def report(job: Job, measured: list[Measured]) -> str:
     fixed = [one for one in measured if not one.program.name.endswith(AUTO)]
     best = min(fixed, key=lambda one: one.cpu_s)
@@ -96,9 +115,9 @@ def report(job: Job, measured: list[Measured]) -> str:
     ]
     heads = ["job, size", "CPU s", "wall s", "CPU / best fixed", "KiB in the end"]
     auto = next(one for one in measured if one.program.name.endswith(AUTO))
-    ratio = auto.cpu_s / best.cpu_s
+    ratio = beside_best(auto, fixed)
     verdict = "yes" if ratio <= MOST else "NO"
-    said = f"- {verdict}: auto's CPU time is {ratio:.3f} of the best fixed size's, at most {MOST}"
+    said = f"- {verdict}: auto's CPU time is {ratio:.3f} of that of the fixed size that is best in the other rounds, at most {MOST}"
     return f"### {job.name}\n\n{table(heads, rows)}\n\n{said}\n"
 
 
