@@ -93,7 +93,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust test-crates test-stores rust-test-programs test-python test-wheel-once python-environments \
 	test-cuda-kernels test-metrics test-ray test-mrjob test-streaming test-streaming-classes \
 	test-hadoop test-hadoop-compat test-hadoop-more test-hadoop-homes test-places test-page dist-hadoop \
-	lint lint-rust lint-python lint-page lint-hadoop screenshots-page miri loom tsan fuzz fuzz-keep \
+	lint lint-rust lint-python lint-page lint-hadoop screenshots-page audit miri loom tsan fuzz fuzz-keep \
 	campaign campaign-nodes campaign-places campaign-programs campaign-python campaign-serve campaign-soak campaign-streaming \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
@@ -378,6 +378,10 @@ fuzz: need-fuzz ## Give the parts of Tegula that read foreign bytes such bytes b
 fuzz-keep: need-fuzz ## Keep the inputs that cover what was found since; FUZZ="words json" (slow)
 	$(foreach target,$(FUZZ),TARGET=$(target) cargo +nightly fuzz run --fuzz-dir fuzz/libfuzzer --target-dir $(TARGET)/fuzz any \
 		fuzz/corpus/$(target) $(TARGET)/fuzz-corpus/$(target) -- -merge=1 -max_len=$(FUZZ_KEPT_BYTES) &&) true
+
+audit: need-cargo ## Check licences, sources, duplicates and advisories of all dependencies; AUDIT="bans licenses sources" without the network
+	@cargo deny --version >/dev/null 2>&1 || { echo "make: cargo-deny is missing: cargo install cargo-deny --locked" >&2; exit 1; }
+	cargo deny --locked check $(or $(AUDIT),advisories bans licenses sources)
 
 # Property tests want the current folder, and under Miri a few cases must do.
 miri: need-miri ## Run the tests of containers, memory and partials under Miri (slow)
