@@ -104,18 +104,22 @@ struct Plan {
 }
 
 impl Plan {
-    /// Draws one of the calls that an undisturbed run has made; `None` if there was none.
+    /// Draws a fault, and one of the calls of an undisturbed run that can have it; `None` if there was none.
     fn random(random: &mut Random, calls: &[Call], undisturbed: &Faulty) -> Option<Plan> {
+        // A disk without names has nothing that outlives the power.
+        let faults = if calls.contains(&Call::Scratch) { &FAULTS[..5] } else { &FAULTS[..] };
+        let fault = random.one_of(faults);
+        // Other calls than reads and writes fail or do not: none is short or torn, and a signal interrupts none.
+        let is_of_bytes = matches!(fault, Fault::Interrupted | Fault::Short | Fault::Torn);
+        let can_have_it =
+            |call: &Call| !is_of_bytes || matches!(call, Call::ReadAt | Call::WriteAt);
         let made = calls.iter().copied().filter(|call| undisturbed.calls(*call) > 0);
-        let made: Vec<Call> = made.collect();
+        let made: Vec<Call> = made.filter(can_have_it).collect();
         if made.is_empty() {
             return None;
         }
         let call = random.one_of(&made);
         let nth = 1 + random.below(undisturbed.calls(call));
-        // A disk without a name has nothing that outlives the power.
-        let faults = if calls.contains(&Call::Scratch) { &FAULTS[..5] } else { &FAULTS[..] };
-        let fault = random.one_of(faults);
         // A call that is interrupted for good is made for good.
         let is_for_good = random.below(3) == 0 && fault != Fault::Interrupted;
         Some(Plan { call, nth, fault, is_for_good })
@@ -134,11 +138,7 @@ impl Plan {
 
     /// Whether a run must bear it: the call is made again, for the rest.
     fn must_be_borne(&self) -> bool {
-        match self.fault {
-            Fault::Short => matches!(self.call, Call::ReadAt | Call::WriteAt),
-            Fault::Interrupted => true,
-            _ => false,
-        }
+        matches!(self.fault, Fault::Short | Fault::Interrupted)
     }
 }
 
