@@ -75,6 +75,7 @@ OWN_TEXTS := source source256 zipf distinct
 COMPARE_TEXTS := letters source256
 CONTAINER_TEXTS := few many both misled
 INDEX_TEXTS := source100 letters100
+SCRIPTS := greek russian chinese hindi
 INCREMENTAL_TEXTS := source letters stations
 STATE_INPUTS := source.txt stations.txt picture.bmp
 COST_TEXTS := letters letters100 distinct
@@ -96,7 +97,7 @@ unexport PYTHONDONTWRITEBYTECODE
 	lint lint-rust lint-python lint-page lint-hadoop screenshots-page audit miri loom tsan fuzz fuzz-keep \
 	campaign campaign-nodes campaign-places campaign-programs campaign-python campaign-serve campaign-soak campaign-streaming \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
-	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
+	bench-memory bench-sort bench-unicode bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu bench-units bench-nodes-sizes \
 	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-serve bench-python bench-streaming bench-places bench-systemml \
@@ -445,6 +446,11 @@ bench-show: need-cargo need-python $(CORPUS)/$(SHOW_TEXT) ## Time a word count w
 bench-sort: build need-python ## Time sorting a gigabyte beside GNU sort
 	python3 bench/compare/sort.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
+bench-unicode: build need-python $(SCRIPTS:%=$(CORPUS)/%.txt) ## Time words of Unicode text in five scripts beside the reference; BOOKS=folder of English books
+	cargo build --release -p tegula-bench --bin unicode
+	$(if $(BOOKS),python3 bench/corpus.py books --from "$(BOOKS)" --out $(CORPUS)/books.txt)
+	python3 bench/compare/unicode.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) --reference $(TARGET)/release/unicode
+
 bench-stations: build $(VENV)/compare $(CORPUS)/stations.txt ## Time temperatures by station beside other programs
 	$(VENV)/bin/python bench/compare/stations.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
@@ -587,7 +593,7 @@ clean: need-cargo ## Remove all that was built (the texts in bench/corpus stay)
 
 # The texts. Those that are there are not made again.
 
-DRAWN_TEXTS := zipf steep distinct requests events $(CONTAINER_TEXTS)
+DRAWN_TEXTS := zipf steep distinct requests events $(SCRIPTS) $(CONTAINER_TEXTS)
 $(DRAWN_TEXTS:%=$(CORPUS)/%.txt): | need-python
 	mkdir -p $(@D)
 	python3 bench/corpus.py $(basename $(@F)) --out $@

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the texts that the benchmarks read: real ones from a folder, and nine drawn by a seed.
+"""Makes the texts that the benchmarks read: real ones from a folder, and others drawn by a seed.
 
 Takes a name, and for the real texts a folder; writes one file and prints its size, its words and
 its distinct words (cut at ASCII whitespace). The same name, folder, size and seed give the same
@@ -259,6 +259,78 @@ def mostly_new_blocks(options: argparse.Namespace) -> Iterator[bytes]:
     return lines_of(words(), rng, 10, 12)
 
 
+@dataclass(frozen=True)
+class Script:
+    """What words of a language look like: letters, lengths, capitals, and the marks between them."""
+
+    letters: tuple[str, ...]
+    """Each as likely as another. One may be several characters, such as a consonant and its vowel."""
+    lengths: tuple[int, ...]
+    has_capitals: bool
+    between: str = " "
+    marks: tuple[str, ...] = (",", ".", ",", ".", ";", ":", " –")
+
+
+SCRIPTS = {
+    "greek": Script(tuple("αβγδεζηθικλμνξοπρστυφχψωάέήίόύώ"), (2, 3, 5, 7, 9), True),
+    "russian": Script(tuple("абвгдежзийклмнопрстуфхцчшщъыьэюя"), (1, 3, 6, 8, 9), True),
+    "hindi": Script(
+        tuple(
+            consonant + sign
+            for consonant in "कखगघचछजझटठडढतथदधनपफबभमयरलवशषसह"
+            for sign in ("", "", "ा", "ि", "ी", "ु", "े", "ो", "्", "ं")
+        ),
+        (1, 2, 3, 4),
+        False,
+        marks=("।", ",", "।"),
+    ),
+    # Each ideograph is a word.
+    "chinese": Script(
+        tuple(map(chr, range(0x4E00, 0x4E00 + 4000))),
+        (1,),
+        False,
+        between="",
+        marks=("，", "。", "，", "、"),
+    ),
+}
+
+
+def script_blocks(
+    script: Script,
+) -> Callable[[argparse.Namespace], Iterator[bytes]]:
+    """Text of 50,000 words, or of each letter as a word, the one of rank k with a frequency of 1/k; 8 to 12 between
+    two marks, four such parts a line."""
+
+    def blocks(options: argparse.Namespace) -> Iterator[bytes]:
+        rng = random.Random(options.seed)
+
+        def word() -> str:
+            return "".join(rng.choices(script.letters, k=rng.choice(script.lengths)))
+
+        is_one = script.lengths == (1,)
+        words = list(script.letters) if is_one else [word() for _ in range(50_000)]
+        rng.shuffle(words)
+        heights = list(itertools.accumulate(zipf(rank + 1) for rank in range(len(words))))
+        top = heights[-1]
+
+        def part() -> str:
+            drawn = [
+                words[bisect_right(heights, int(rng.random() * top))]
+                for _ in range(8 + int(rng.random() * 5))
+            ]
+            if script.has_capitals:
+                drawn[0] = drawn[0].capitalize()
+            return script.between.join(drawn) + rng.choice(script.marks)
+
+        while True:
+            lines = (
+                script.between.join(part() for _ in range(4)) for _ in range(10_000)
+            )
+            yield "".join(f"{line}\n" for line in lines).encode()
+
+    return blocks
+
+
 def misleading_blocks(options: argparse.Namespace) -> Iterator[bytes]:
     """All words of 4 letters, each as likely as another; but the first 35 MB (7 %) go round and
     round through 196,000 of them: whoever looks at that start for a while sees new words alone, and
@@ -291,6 +363,13 @@ RECIPES = {
     "many": Recipe(mostly_new_blocks, 100_000_000, needs_folder=False),
     "both": Recipe(drawn_blocks(513_000, 5, 8), 800_000_000, needs_folder=False),
     "misled": Recipe(misleading_blocks, 512_000_000, needs_folder=False),
+    "books": Recipe(source_blocks, 100_000_000, needs_folder=True),
+    **{
+        name: Recipe(
+            script_blocks(script), 100_000_000, needs_folder=False, has_whole_lines=True
+        )
+        for name, script in SCRIPTS.items()
+    },
 }
 
 

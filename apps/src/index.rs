@@ -86,14 +86,19 @@ impl Job for Index {
         match self.words {
             Words::Whitespace => self.place_all(split, split.fields(), emit),
             Words::Alpha => self.place_all(split, split.words(WordClass::Alpha), emit),
-            Words::Unicode => unicode_words::each(split.bytes(), |word, stands| {
-                let place = Place { file: split.file(), offset: split.offset_of(stands) };
-                match word {
-                    Word::Ascii(word) if self.wants(word) => emit.emit(word, place),
-                    Word::Folded(word) if self.wants(word) => emit.emit_copied(word, place),
-                    Word::Ascii(_) | Word::Folded(_) => {}
-                }
-            }),
+            Words::Unicode => {
+                let at = |word| Place { file: split.file(), offset: split.offset_of(word) };
+                let plain = |emit: &mut _, word| {
+                    if self.wants(word) {
+                        Emit::<'s, Self>::emit(emit, word, at(word));
+                    }
+                };
+                unicode_words::each(split.bytes(), emit, plain, |emit, word, stands| match word {
+                    Word::Slice(word) => plain(emit, word),
+                    Word::Folded(word) if self.wants(word) => emit.emit_copied(word, at(stands)),
+                    Word::Folded(_) => {}
+                });
+            }
         }
         Ok(())
     }

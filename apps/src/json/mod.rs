@@ -283,16 +283,15 @@ impl JsonWords {
     /// Counts words of a text that is not in the split. A split is not folded as a whole: keys of objects are
     /// found with their case.
     fn count<'s>(&self, text: &[u8], emit: &mut impl Emit<'s, Self>) {
-        let copied = |word: &[u8]| emit.emit_copied(word, ());
+        let copied = |emit: &mut _, word: &[u8]| Emit::<'s, Self>::emit_copied(emit, word, ());
+        let mut all = |class, text| Tokens::new(class, text).for_each(|word| copied(emit, word));
         match self.words {
-            Words::Whitespace => Tokens::new(WordClass::Whitespace, text).for_each(copied),
-            Words::Alpha => {
-                Tokens::new(WordClass::Alpha, &text.to_ascii_lowercase()).for_each(copied);
-            }
+            Words::Whitespace => all(WordClass::Whitespace, text),
+            Words::Alpha => all(WordClass::Alpha, &text.to_ascii_lowercase()),
             Words::Unicode => {
-                unicode_words::each(&text.to_ascii_lowercase(), |word, _| match word {
-                    Word::Ascii(word) => emit.emit_copied(word, ()),
-                    Word::Folded(word) => emit.emit_copied(word, ()),
+                unicode_words::each(&text.to_ascii_lowercase(), emit, copied, |emit, word, _| {
+                    let (Word::Slice(word) | Word::Folded(word)) = word;
+                    copied(emit, word);
                 });
             }
         }

@@ -135,8 +135,13 @@ fn count_bytes<'s>(words: Tokens<'s>, emit: &mut impl Emit<'s, WordCount>) {
 
 #[inline(never)]
 fn count_unicode<'s>(text: &'s [u8], emit: &mut impl Emit<'s, WordCount>) {
-    unicode_words::each(text, |word, _| match word {
-        Word::Ascii(word) => emit.emit(word, ()),
-        Word::Folded(word) => emit.emit_copied(word, ()),
-    });
+    unicode_words::each(
+        text,
+        emit,
+        |emit, word| emit.emit(word, ()),
+        |emit, word, _| match word {
+            Word::Slice(word) => emit.emit(word, ()),
+            Word::Folded(word) => emit.emit_copied(word, ()),
+        },
+    );
 }

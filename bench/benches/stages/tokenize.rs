@@ -9,7 +9,11 @@ use tegula::tokenize::{Simd, Tokens};
 pub(crate) fn bench(criterion: &mut Criterion) {
     let text = Text::Many.bytes();
     let mut group = crate::group(criterion, "tokenize");
-    for (class, name) in [(WordClass::Whitespace, "whitespace"), (WordClass::Alpha, "alpha")] {
+    for (class, name) in [
+        (WordClass::Whitespace, "whitespace"),
+        (WordClass::Alpha, "alpha"),
+        (WordClass::Name, "name"),
+    ] {
         for simd in Simd::available() {
             group.bench_function(format!("{name}, {}", simd.name()), |bencher| {
                 bencher.iter(|| {

@@ -10,6 +10,7 @@ pub(crate) fn words(text: &[u8], class: WordClass) -> impl Iterator<Item = &[u8]
     let separates = move |byte: &u8| match class {
         WordClass::Whitespace => b" \t\n\x0b\x0c\r".contains(byte),
         WordClass::Alpha => !byte.is_ascii_alphabetic(),
+        WordClass::Name => !(byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80),
     };
     text.split(separates).filter(|word| !word.is_empty())
 }
@@ -19,7 +20,7 @@ pub(crate) fn count<'t>(texts: impl IntoIterator<Item = &'t [u8]>, class: WordCl
     let mut counts: HashMap<Vec<u8>, u64> = HashMap::new();
     for text in texts {
         let folded = match class {
-            WordClass::Whitespace => text.to_vec(),
+            WordClass::Whitespace | WordClass::Name => text.to_vec(),
             WordClass::Alpha => text.to_ascii_lowercase(),
         };
         for word in words(&folded, class) {

@@ -1,7 +1,7 @@
 //! AVX2: a block is two registers; their bits are unpacked by the routine shared with the portable
 //! level.
 
-use super::class::SPACE_OF_LOW_HALF;
+use super::class::{ALPHA, NAME, SPACE_OF_LOW_HALF, WHITESPACE};
 use super::flatten;
 use super::positions::{BLOCK, Positions};
 use std::arch::x86_64::*;
@@ -11,9 +11,9 @@ use std::arch::x86_64::*;
 /// # Safety
 /// The machine has the features; `positions` holds at most a start, `text[from..]` is within a window.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn scan<const ALPHA: bool>(text: &[u8], from: usize, positions: &mut Positions) {
+pub(super) unsafe fn scan<const CLASS: u8>(text: &[u8], from: usize, positions: &mut Positions) {
     // SAFETY: the caller's promise is passed on.
-    unsafe { flatten::scan::<true>(text, from, positions, |block| word_bytes::<ALPHA>(block)) }
+    unsafe { flatten::scan::<true>(text, from, positions, |block| word_bytes::<CLASS>(block)) }
 }
 
 /// Like [`Positions::find`], which checks the conditions below.
@@ -31,9 +31,9 @@ pub(super) unsafe fn find(bytes: [u8; 2], text: &[u8], positions: &mut Positions
 /// Returns one bit per byte, set for word bytes.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn word_bytes<const ALPHA: bool>(block: &[u8; BLOCK]) -> u64 {
-    let set = gather(block, |bytes| marks::<ALPHA>(bytes));
-    if ALPHA { set } else { !set }
+fn word_bytes<const CLASS: u8>(block: &[u8; BLOCK]) -> u64 {
+    let set = gather(block, |bytes| marks::<CLASS>(bytes));
+    if CLASS == WHITESPACE { !set } else { set }
 }
 
 /// Returns one bit per byte, set where `marks` makes all ones of the byte.
@@ -49,20 +49,30 @@ fn gather(block: &[u8; BLOCK], marks: impl Fn(__m256i) -> __m256i) -> u64 {
     half(1) << 32 | half(0)
 }
 
-/// Returns all ones for each letter; without `ALPHA`, for each white space byte.
+/// Returns all ones for each word byte; of `WHITESPACE`, for each byte that is none.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn marks<const ALPHA: bool>(bytes: __m256i) -> __m256i {
-    if ALPHA {
-        let lower = _mm256_or_si256(bytes, _mm256_set1_epi8(0x20));
-        // Shifted so that the letters are the lowest of the signed bytes.
-        let rank = _mm256_add_epi8(lower, _mm256_set1_epi8((0x80 - b'a') as i8));
-        _mm256_cmpgt_epi8(_mm256_set1_epi8(-128 + 26), rank)
-    } else {
-        // SAFETY: the table is as long as the load.
-        let table = unsafe { _mm_loadu_si128(SPACE_OF_LOW_HALF.as_ptr().cast()) };
-        // A byte from 0x80 looks up 0, so it never equals its entry.
-        let space = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), bytes);
-        _mm256_cmpeq_epi8(bytes, space)
+fn marks<const CLASS: u8>(bytes: __m256i) -> __m256i {
+    let within = |bytes, first: u8, count: i8| {
+        // Shifted so that they are the lowest of the signed bytes.
+        let rank = _mm256_add_epi8(bytes, _mm256_set1_epi8((0x80 - first).cast_signed()));
+        _mm256_cmpgt_epi8(_mm256_set1_epi8(-128 + count), rank)
+    };
+    let letters = || within(_mm256_or_si256(bytes, _mm256_set1_epi8(0x20)), b'a', 26);
+    match CLASS {
+        ALPHA => letters(),
+        NAME => {
+            let underscores = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'_'.cast_signed()));
+            let named = _mm256_or_si256(within(bytes, b'0', 10), underscores);
+            // Only the highest bit of each byte is looked at.
+            _mm256_or_si256(_mm256_or_si256(letters(), named), bytes)
+        }
+        _ => {
+            // SAFETY: the table is as long as the load.
+            let table = unsafe { _mm_loadu_si128(SPACE_OF_LOW_HALF.as_ptr().cast()) };
+            // A byte from 0x80 looks up 0, so it never equals its entry.
+            let space = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), bytes);
+            _mm256_cmpeq_epi8(bytes, space)
+        }
     }
 }

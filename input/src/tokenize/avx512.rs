@@ -1,7 +1,7 @@
 //! AVX-512: a block is one register; the positions of its changes are compressed in one instruction and
 //! stored 32 at a time. The end of the text is read with a masked load, never past it.
 
-use super::class::SPACE_OF_LOW_HALF;
+use super::class::{ALPHA, NAME, SPACE_OF_LOW_HALF};
 use super::positions::{BLOCK, Positions};
 use std::arch::x86_64::*;
 
@@ -22,9 +22,9 @@ const IOTA: [u8; BLOCK] = {
 /// The machine has the features; `positions` holds at most a start, `text[from..]` is within a window.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn scan<const ALPHA: bool>(text: &[u8], from: usize, positions: &mut Positions) {
+pub(super) unsafe fn scan<const CLASS: u8>(text: &[u8], from: usize, positions: &mut Positions) {
     // SAFETY: the caller's promise is passed on.
-    unsafe { each_block::<true>(text, from, positions, |bytes| word_bytes::<ALPHA>(bytes)) }
+    unsafe { each_block::<true>(text, from, positions, |bytes| word_bytes::<CLASS>(bytes)) }
 }
 
 /// Like [`Positions::find`], which checks the conditions below.
@@ -83,17 +83,25 @@ unsafe fn each_block<const EDGES: bool>(
 /// Returns one bit per byte, set for word bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn word_bytes<const ALPHA: bool>(bytes: __m512i) -> u64 {
-    if ALPHA {
-        let lower = _mm512_or_si512(bytes, _mm512_set1_epi8(0x20));
-        let rank = _mm512_sub_epi8(lower, _mm512_set1_epi8(b'a' as i8));
-        _mm512_cmplt_epu8_mask(rank, _mm512_set1_epi8(26))
-    } else {
-        // SAFETY: the table is as long as the load.
-        let table = unsafe { _mm_loadu_si128(SPACE_OF_LOW_HALF.as_ptr().cast()) };
-        // A byte from 0x80 looks up 0, so it never equals its entry.
-        let space = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), bytes);
-        _mm512_cmpneq_epi8_mask(bytes, space)
+fn word_bytes<const CLASS: u8>(bytes: __m512i) -> u64 {
+    let within = |bytes, first: u8, count| {
+        let rank = _mm512_sub_epi8(bytes, _mm512_set1_epi8(first.cast_signed()));
+        _mm512_cmplt_epu8_mask(rank, _mm512_set1_epi8(count))
+    };
+    let letters = || within(_mm512_or_si512(bytes, _mm512_set1_epi8(0x20)), b'a', 26);
+    match CLASS {
+        ALPHA => letters(),
+        NAME => {
+            let underscores = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'_'.cast_signed()));
+            letters() | within(bytes, b'0', 10) | underscores | _mm512_movepi8_mask(bytes)
+        }
+        _ => {
+            // SAFETY: the table is as long as the load.
+            let table = unsafe { _mm_loadu_si128(SPACE_OF_LOW_HALF.as_ptr().cast()) };
+            // A byte from 0x80 looks up 0, so it never equals its entry.
+            let space = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), bytes);
+            _mm512_cmpneq_epi8_mask(bytes, space)
+        }
     }
 }
 

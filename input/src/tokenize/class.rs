@@ -8,6 +8,9 @@ pub enum WordClass {
     Whitespace,
     /// The ASCII letters `A-Z` and `a-z`; case is kept.
     Alpha,
+    /// The ASCII letters, digits and the underscore, and all bytes from 0x80; case is kept. Words of Unicode text
+    /// consist of such runs, and of marks between two of them.
+    Name,
 }
 
 impl WordClass {
@@ -17,9 +20,15 @@ impl WordClass {
         match self {
             Self::Whitespace => !matches!(byte, b' ' | b'\t'..=b'\r'),
             Self::Alpha => byte.is_ascii_alphabetic(),
+            Self::Name => byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80,
         }
     }
 }
+
+/// The classes as numbers, for functions that are compiled for each.
+pub(super) const WHITESPACE: u8 = WordClass::Whitespace as u8;
+pub(super) const ALPHA: u8 = WordClass::Alpha as u8;
+pub(super) const NAME: u8 = WordClass::Name as u8;
 
 /// For each low half of a byte: the white space byte with that low half, or if there is none, a byte with
 /// another low half. So a byte is white space exactly if it equals the entry of its low half.

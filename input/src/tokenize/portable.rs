@@ -1,5 +1,6 @@
 //! Portable: eight bytes at a time in plain 64-bit integers, for any machine.
 
+use super::class::{ALPHA, NAME};
 use super::flatten;
 use super::positions::{BLOCK, Positions};
 
@@ -10,9 +11,9 @@ const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 ///
 /// # Safety
 /// `positions` holds at most a start, `text[from..]` is within a window.
-pub(super) unsafe fn scan<const ALPHA: bool>(text: &[u8], from: usize, positions: &mut Positions) {
+pub(super) unsafe fn scan<const CLASS: u8>(text: &[u8], from: usize, positions: &mut Positions) {
     // SAFETY: the caller's promise is passed on.
-    unsafe { flatten::scan::<true>(text, from, positions, word_bytes::<ALPHA>) }
+    unsafe { flatten::scan::<true>(text, from, positions, word_bytes::<CLASS>) }
 }
 
 /// Like [`Positions::find`], which checks the conditions below.
@@ -28,8 +29,12 @@ pub(super) unsafe fn find(bytes: [u8; 2], text: &[u8], positions: &mut Positions
 
 /// Returns one bit per byte, set for word bytes.
 #[inline(always)]
-fn word_bytes<const ALPHA: bool>(block: &[u8; BLOCK]) -> u64 {
-    gather(block, |lane| if ALPHA { letters(lane) } else { !spaces(lane) & HIGH })
+fn word_bytes<const CLASS: u8>(block: &[u8; BLOCK]) -> u64 {
+    gather(block, |lane| match CLASS {
+        ALPHA => letters(lane),
+        NAME => letters(lane) | digits(lane) | underscores(lane) | (lane & HIGH),
+        _ => !spaces(lane) & HIGH,
+    })
 }
 
 /// Returns one bit per byte: the high bits that `marks` leaves in each group of eight bytes.
@@ -63,6 +68,19 @@ const fn at_least_one(bytes: u64) -> u64 {
 const fn letters(bytes: u64) -> u64 {
     let lower = (bytes | (ONES * 0x20)) & !HIGH;
     at_least(lower, b'a') & !at_least(lower, b'z' + 1) & !bytes & HIGH
+}
+
+/// Sets the high bit of each byte that is an ASCII digit.
+#[inline(always)]
+const fn digits(bytes: u64) -> u64 {
+    let low = bytes & !HIGH;
+    at_least(low, b'0') & !at_least(low, b'9' + 1) & !bytes & HIGH
+}
+
+/// Sets the high bit of each byte that is an underscore.
+#[inline(always)]
+const fn underscores(bytes: u64) -> u64 {
+    !at_least_one(bytes ^ (ONES * b'_' as u64)) & HIGH
 }
 
 /// Sets the high bit of each byte that is ASCII white space.

@@ -2,6 +2,7 @@
 //! relative to the window's base. One `scan` or `find` fills them, the iterators read them. A fixed array,
 //! never the heap.
 
+use super::class::{ALPHA, NAME, WHITESPACE};
 use super::{Simd, WordClass, portable};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
@@ -92,19 +93,29 @@ impl Positions {
     /// Panics if more than a carried start is held, or `text` is larger than the positions can represent.
     pub(super) unsafe fn scan(&mut self, simd: Simd, class: WordClass, text: &[u8], from: usize) {
         assert!(self.len <= 1 && from <= WINDOW && text.len() - from <= WINDOW);
-        // SAFETY: the caller promises the level; the assertion covers the other condition of `scan`.
+        // SAFETY: the caller promises the level; the assertion covers the other condition.
         unsafe {
-            match (simd, class) {
+            match class {
+                WordClass::Whitespace => self.scan_class::<WHITESPACE>(simd, text, from),
+                WordClass::Alpha => self.scan_class::<ALPHA>(simd, text, from),
+                WordClass::Name => self.scan_class::<NAME>(simd, text, from),
+            }
+        }
+    }
+
+    /// Like [`scan`](Self::scan), which checks the conditions below.
+    ///
+    /// # Safety
+    /// The machine has the level; at most a start is held, `text[from..]` is within a window.
+    unsafe fn scan_class<const CLASS: u8>(&mut self, simd: Simd, text: &[u8], from: usize) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe {
+            match simd {
                 #[cfg(target_arch = "x86_64")]
-                (Simd::Avx512, WordClass::Whitespace) => avx512::scan::<false>(text, from, self),
+                Simd::Avx512 => avx512::scan::<CLASS>(text, from, self),
                 #[cfg(target_arch = "x86_64")]
-                (Simd::Avx512, WordClass::Alpha) => avx512::scan::<true>(text, from, self),
-                #[cfg(target_arch = "x86_64")]
-                (Simd::Avx2, WordClass::Whitespace) => avx2::scan::<false>(text, from, self),
-                #[cfg(target_arch = "x86_64")]
-                (Simd::Avx2, WordClass::Alpha) => avx2::scan::<true>(text, from, self),
-                (_, WordClass::Whitespace) => portable::scan::<false>(text, from, self),
-                (_, WordClass::Alpha) => portable::scan::<true>(text, from, self),
+                Simd::Avx2 => avx2::scan::<CLASS>(text, from, self),
+                _ => portable::scan::<CLASS>(text, from, self),
             }
         }
     }

@@ -7,7 +7,7 @@ use tegula_input::tokenize::{Records, Simd, Tokens, WordClass};
 /// The bytes that are searched at once.
 const WINDOW: usize = if cfg!(miri) { 128 } else { 2048 };
 
-const CLASSES: [WordClass; 2] = [WordClass::Whitespace, WordClass::Alpha];
+const CLASSES: [WordClass; 3] = [WordClass::Whitespace, WordClass::Alpha, WordClass::Name];
 const CASES: u32 = if cfg!(miri) { 4 } else { 100 };
 const LENGTH: usize = if cfg!(miri) { 300 } else { 10_000 };
 
@@ -43,7 +43,7 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
     let byte = |separators: u32| {
         prop_oneof![
             separators => prop::sample::select(b" \t\n\x0b\x0c\r".to_vec()),
-            20 => prop::sample::select(b"aZ".to_vec()),
+            20 => prop::sample::select(b"aZ09_".to_vec()),
             1 => any::<u8>(),
         ]
     };
@@ -145,7 +145,7 @@ fn plain_texts_of_every_length() {
     let step = if cfg!(miri) { 61 } else { 1 };
     let near_windows = (1..4).flat_map(|n| n * WINDOW - 3..n * WINDOW + 4);
     for length in (0..200).chain(near_windows).step_by(step) {
-        for pattern in ["a", " ", "a ", " a", "aa ", "\0\u{80}\t", "a\u{e9} \n"] {
+        for pattern in ["a", " ", "a ", " a", "aa ", "\0\u{80}\t", "a\u{e9} \n", "_/9:@[`{"] {
             let text: Vec<u8> = pattern.bytes().cycle().take(length).collect();
             check(&text);
         }
