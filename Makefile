@@ -97,7 +97,7 @@ unexport PYTHONDONTWRITEBYTECODE
 	lint lint-rust lint-python lint-page lint-hadoop screenshots-page audit miri loom tsan fuzz fuzz-keep \
 	campaign campaign-nodes campaign-places campaign-programs campaign-python campaign-serve campaign-soak campaign-streaming \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
-	bench-memory bench-sort bench-unicode bench-stations bench-logstats bench-containers bench-index bench-numbers \
+	bench-memory bench-sort bench-grep bench-unicode bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu bench-units bench-nodes-sizes \
 	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-serve bench-python bench-streaming bench-places bench-systemml \
@@ -450,6 +450,9 @@ bench-unicode: build need-python $(SCRIPTS:%=$(CORPUS)/%.txt) ## Time words of U
 	cargo build --release -p tegula-bench --bin unicode
 	$(if $(BOOKS),python3 bench/corpus.py books --from "$(BOOKS)" --out $(CORPUS)/books.txt)
 	python3 bench/compare/unicode.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) --reference $(TARGET)/release/unicode
+
+bench-grep: build need-python $(CORPUS)/source256.txt ## Time lines with a match beside ripgrep and GNU grep
+	python3 bench/compare/grep.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
 bench-stations: build $(VENV)/compare $(CORPUS)/stations.txt ## Time temperatures by station beside other programs
 	$(VENV)/bin/python bench/compare/stations.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)

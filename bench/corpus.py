@@ -268,7 +268,7 @@ class Script:
     lengths: tuple[int, ...]
     has_capitals: bool
     between: str = " "
-    marks: tuple[str, ...] = (",", ".", ",", ".", ";", ":", " –")
+    marks: tuple[str, ...] = (",", ".", ",", ".", ";", ":", " \u2013")
 
 
 SCRIPTS = {
@@ -290,7 +290,7 @@ SCRIPTS = {
         (1,),
         False,
         between="",
-        marks=("，", "。", "，", "、"),
+        marks=("\uff0c", "\u3002", "\uff0c", "\u3001"),
     ),
 }
 
@@ -310,7 +310,9 @@ def script_blocks(
         is_one = script.lengths == (1,)
         words = list(script.letters) if is_one else [word() for _ in range(50_000)]
         rng.shuffle(words)
-        heights = list(itertools.accumulate(zipf(rank + 1) for rank in range(len(words))))
+        heights = list(
+            itertools.accumulate(zipf(rank + 1) for rank in range(len(words)))
+        )
         top = heights[-1]
 
         def part() -> str:

@@ -1,6 +1,8 @@
 //! Counts the matches of a pattern by file or by matching text. Takes any bytes; the pattern sees one line
 //! at a time, without its newline. `docs/grep.md` has the options.
 
+use grep_matcher::{LineMatchKind, Matcher as _};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use memchr::{memchr, memrchr};
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::hir::Look;
@@ -16,6 +18,9 @@ const PIECE_BYTES: usize = 8 << 10;
 #[derive(Clone, Debug)]
 pub struct Grep {
     pattern: Regex,
+    /// Finds lines with a match, by a literal that each match holds if there is one. Of patterns whose matches may hold a
+    /// newline there is none.
+    lines: Option<RegexMatcher>,
     count: Counted,
     /// The pattern and its options, as part of the job's identity.
     meant: String,
@@ -65,12 +70,20 @@ impl Grep {
             .multi_line(true)
             .build()
             .map_err(|cause| refuse(one_line(&cause)))?;
+        // Whether a carriage return ends a line depends on the byte after it, which a line alone does not have.
+        let has_crlf = looks.contains(Look::StartCRLF) || looks.contains(Look::EndCRLF);
+        let lines = RegexMatcherBuilder::new()
+            .case_insensitive(meaning.ignores_case)
+            .multi_line(true)
+            .line_terminator(Some(b'\n'))
+            .build(&escaped);
+        let lines = lines.ok().filter(|_| !has_crlf);
         let case = if meaning.ignores_case { "(?i)" } else { "" };
-        Ok(Grep { pattern, count, meant: format!("{case}{escaped}") })
+        Ok(Grep { pattern, lines, count, meant: format!("{case}{escaped}") })
     }
 
     /// Passes each line of the text with a match to `see`.
-    fn each_line<'s>(&self, text: &'s [u8], mut see: impl FnMut(&'s [u8])) {
+    fn each_line<'s>(&self, text: &'s [u8], mut see: impl FnMut(Found<'s>)) {
         let mut rest = text;
         while !rest.is_empty() {
             let most = PIECE_BYTES.min(rest.len());
@@ -85,16 +98,18 @@ impl Grep {
     }
 
     /// Like `each_line`, for a few lines. Searches all of them at once, which is much faster than line by
-    /// line. If a match spans lines or is in none, only the line in which it begins is searched again.
-    fn each_line_of<'s>(&self, lines: &'s [u8], see: &mut impl FnMut(&'s [u8])) {
+    /// line. If a match may span lines or be in none, only the line in which it begins is searched again.
+    fn each_line_of<'s>(&self, lines: &'s [u8], see: &mut impl FnMut(Found<'s>)) {
         let mut rest = lines;
-        while let Some(found) = self.pattern.find(rest) {
-            let start = memrchr(b'\n', &rest[..found.start()]).map_or(0, |at| at + 1);
-            let end = memchr(b'\n', &rest[found.start()..]);
-            let end = end.map_or(rest.len(), |at| found.start() + at);
+        while let Some((at, is_sure)) = self.candidate(rest) {
             // There is no line after the last newline.
-            if start < rest.len() && self.pattern.is_match(&rest[start..end]) {
-                see(&rest[start..end]);
+            if at == rest.len() && rest.last().is_none_or(|last| *last == b'\n') {
+                return;
+            }
+            let end = memchr(b'\n', &rest[at..]).map_or(rest.len(), |newline| at + newline);
+            let found = Found { text: &rest[..end], at };
+            if is_sure || self.pattern.is_match(found.line()) {
+                see(found);
             }
             match rest.get(end + 1..) {
                 Some(behind) => rest = behind,
@@ -103,8 +118,34 @@ impl Grep {
         }
     }
 
+    /// Returns a place in the first line that may have a match, and whether it has one.
+    fn candidate(&self, text: &[u8]) -> Option<(usize, bool)> {
+        match &self.lines {
+            Some(lines) => match lines.find_candidate_line(text) {
+                Ok(Some(LineMatchKind::Confirmed(at))) => Some((at, true)),
+                Ok(Some(LineMatchKind::Candidate(at))) => Some((at, false)),
+                Ok(None) | Err(_) => None,
+            },
+            None => self.pattern.find(text).map(|found| (found.start(), false)),
+        }
+    }
+
     fn matches<'l>(&self, line: &'l [u8]) -> impl Iterator<Item = &'l [u8]> {
         self.pattern.find_iter(line).map(|found| found.as_bytes()).filter(|text| !text.is_empty())
+    }
+}
+
+/// A place in a line with a match.
+struct Found<'s> {
+    /// The text up to the line's end.
+    text: &'s [u8],
+    at: usize,
+}
+
+impl<'s> Found<'s> {
+    fn line(&self) -> &'s [u8] {
+        let start = memrchr(b'\n', &self.text[..self.at]).map_or(0, |newline| newline + 1);
+        &self.text[start..]
     }
 }
 
@@ -122,11 +163,15 @@ impl Job for Grep {
         let mut count = 0;
         match self.count {
             Counted::Matches => {
-                self.each_line(split.bytes(), |line| count += self.matches(line).count() as u64);
+                self.each_line(split.bytes(), |found| {
+                    count += self.matches(found.line()).count() as u64;
+                });
             }
             Counted::Lines => self.each_line(split.bytes(), |_| count += 1),
             Counted::Texts => {
-                self.each_line(split.bytes(), |line| emit.emit_each(self.matches(line), 1));
+                self.each_line(split.bytes(), |found| {
+                    emit.emit_each(self.matches(found.line()), 1);
+                });
             }
         }
         if count > 0 {

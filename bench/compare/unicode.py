@@ -28,7 +28,9 @@ from measure import (
 AT_LEAST = {"books": 500, "greek": 200, "russian": 200, "chinese": 200, "hindi": 200}
 
 
-def programs_of(tegula: Path, reference: Path, text: Path, folder: Path) -> list[Program]:
+def programs_of(
+    tegula: Path, reference: Path, text: Path, folder: Path
+) -> list[Program]:
     ours_out, theirs_out = folder / "tegula.out", folder / "reference.out"
     argv = [str(tegula), "wordcount", "--words", "unicode", "-j", "1"]
     argv += ["--progress", "off", "-o", str(ours_out), str(text)]
@@ -54,10 +56,14 @@ def main() -> int:
     for name, at_least in AT_LEAST.items():
         text = options.corpus / f"{name}.txt"
         if not text.exists():
-            failures.append(f"- NO: {text.name} is missing: make bench-unicode BOOKS=folder")
+            failures.append(
+                f"- NO: {text.name} is missing: make bench-unicode BOOKS=folder"
+            )
             continue
         with tempfile.TemporaryDirectory() as folder:
-            programs = programs_of(options.tegula, options.reference, text, Path(folder))
+            programs = programs_of(
+                options.tegula, options.reference, text, Path(folder)
+            )
             mine, theirs = interleaved(programs, options.runs)
             answers = [Path(folder) / f"{one}.out" for one in ("tegula", "reference")]
             if answers[0].read_bytes() != answers[1].read_bytes():
@@ -73,7 +79,9 @@ def main() -> int:
             ]
         )
         if rate < at_least:
-            failures.append(f"- NO: {name}: {rate:.0f} MB per CPU s, at least {at_least}")
+            failures.append(
+                f"- NO: {name}: {rate:.0f} MB per CPU s, at least {at_least}"
+            )
         everything += [mine, theirs]
     heads = ["text", "CPU s", "MB per CPU s", "reference", "CPU, reference / tegula"]
     print(table(heads, rows))

@@ -45,7 +45,7 @@ proptest! {
     ) {
         for pattern in [
             "a", "ab|b+", "^a", "b$", "^$", "a*", "\\s", "[^a]", "a\\s*b", "\\bb", "(?-u:\\xff)",
-            "é", ".", "(?s).+", "\\n", "a\\nb", "^", "c(?:\\s|\\S)",
+            "é", ".", "(?s).+", "\\n", "a\\nb", "^", "c(?:\\s|\\S)", "[a-c]+b", "\\w+b\\s",
         ] {
             for ignores_case in [false, true] {
                 check(pattern, Meaning { ignores_case, ..REGEX }, &text, split);
