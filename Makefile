@@ -454,8 +454,9 @@ bench-unicode: build need-python $(SCRIPTS:%=$(CORPUS)/%.txt) ## Time words of U
 bench-grep: build need-python $(CORPUS)/source256.txt ## Time lines with a match beside ripgrep and GNU grep
 	python3 bench/compare/grep.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
-bench-stations: build $(VENV)/compare $(CORPUS)/stations.txt ## Time temperatures by station beside other programs
-	$(VENV)/bin/python bench/compare/stations.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+bench-stations: build $(VENV)/compare $(CORPUS)/stations.txt ## Time temperatures by station beside other programs; ENTRIES=classes of the One Billion Row Challenge JAVA_21=java
+	$(VENV)/bin/python bench/compare/stations.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
+		$(if $(ENTRIES),--entries $(ENTRIES) --java $(JAVA_21))
 
 bench-logstats: build $(VENV)/compare $(CORPUS)/logins.txt ## Time a log of a million users beside other programs
 	$(VENV)/bin/python bench/compare/logstats.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)

@@ -30,6 +30,10 @@ WORKERS = (1, 2)
 PEERS = ("DuckDB", "Polars")
 
 
+def no_more(options: argparse.Namespace, workers: int, folder: Path) -> list[Program]:
+    return []
+
+
 @dataclass(frozen=True)
 class Comparison:
     """One job of tegula's and the scripts that do the same with the peers."""
@@ -45,6 +49,9 @@ class Comparison:
     """Takes tegula's answer and a peer's; says where they differ, if they do."""
     targets: Callable[[list[Measured]], list[tuple[str, bool]]]
     """The target, and whether it was reached."""
+    more: Callable[[argparse.Namespace, int, Path], list[Program]] = no_more
+    """Other peers with a number of workers, whose answers go into the folder."""
+    more_arguments: Callable[[argparse.ArgumentParser], None] = lambda _: None
 
 
 def answer_file(folder: Path, program: str, workers: int) -> Path:
@@ -66,6 +73,7 @@ def programs_of(
             out = str(answer_file(folder, peer, workers))
             argv = (str(options.python), str(script), str(path), threads, out)
             programs.append(Program(peer, workers, path, argv))
+        programs += comparison.more(options, workers, folder)
     return programs
 
 
@@ -127,7 +135,8 @@ def versions_of(options: argparse.Namespace) -> dict[str, str]:
     return versions
 
 
-def arguments(name: str) -> argparse.Namespace:
+def arguments(comparison: Comparison) -> argparse.Namespace:
+    name = comparison.name
     python = VENV_PYTHON if VENV_PYTHON.is_file() else Path(sys.executable)
     parser = argparse.ArgumentParser(description=f"Compare {name} with other programs.")
     parser.add_argument(
@@ -141,12 +150,13 @@ def arguments(name: str) -> argparse.Namespace:
     parser.add_argument(
         "--out", type=Path, default=HERE.parent / f"results/{name}_compare.json"
     )
+    comparison.more_arguments(parser)
     return parser.parse_args()
 
 
 def compare(comparison: Comparison) -> int:
     """The whole comparison; 1 where a target is missed."""
-    options = arguments(comparison.name)
+    options = arguments(comparison)
     ours.existing(options.tegula)
     versions = versions_of(options)
     with tempfile.TemporaryDirectory() as name:

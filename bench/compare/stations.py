@@ -1,18 +1,32 @@
 #!/usr/bin/env python3
-"""Stations: tegula against DuckDB and Polars on the measurements of the One Billion Row Challenge.
+"""Stations: tegula against DuckDB and Polars on the measurements of the One Billion Row Challenge, and against the two
+fastest entries of the challenge where their classes and a Java 21 are given.
 
-python3 bench/compare/stations.py --corpus bench/corpus --tegula target/release/tegula
+python3 bench/compare/stations.py --corpus bench/corpus --tegula target/release/tegula \\
+    --entries CLASSES --java JAVA
 """
 
+import argparse
 import re
 from pathlib import Path
 
-from lines import Comparison, main, of
-from measure import Measured
+from lines import Comparison, answer_file, main, of
+from measure import Measured, Program
 
 MEGABYTES_PER_CPU_S = 880
 # Means are rounded to tenths by tegula, and not by its peers.
 HALF_A_TENTH = 0.0500001
+
+# The flags that their scripts give; without a worker process of their own, whose end they would not wait for.
+ENTRIES = {
+    "thomaswue": ("--enable-preview",),
+    "artsiomkorzun": (
+        "--enable-preview",
+        "-Xmx128m",
+        "-XX:+UseSerialGC",
+        "-XX:-TieredCompilation",
+    ),
+}
 
 Figures = dict[str, tuple[float, float, float]]
 
@@ -49,7 +63,42 @@ def targets(measured: list[Measured]) -> list[tuple[str, bool]]:
     return [(text, rate >= MEGABYTES_PER_CPU_S)]
 
 
+def entries_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--entries", type=Path, help="classes of the challenge")
+    parser.add_argument("--java", type=Path, help="a Java 21 to run them")
+
+
+def entries(options: argparse.Namespace, workers: int, folder: Path) -> list[Program]:
+    if options.entries is None:
+        return []
+    text = options.corpus / "stations.txt"
+    # They read a file of this name in the current folder.
+    measurements = folder / "measurements.txt"
+    if not measurements.is_symlink():
+        measurements.symlink_to(text.resolve())
+    programs = []
+    for entry, flags in ENTRIES.items():
+        name = f"Java, {entry}"
+        java = [str(options.java.absolute()), *flags]
+        java += [f"-XX:ActiveProcessorCount={workers}"]
+        java += ["-cp", str(options.entries.absolute())]
+        java += [f"dev.morling.onebrc.CalculateAverage_{entry}", "--worker"]
+        out = answer_file(folder, name, workers)
+        shell = f'cd "{folder}" && exec "$0" "$@" > "{out}"'
+        programs.append(Program(name, workers, text, ("sh", "-c", shell, *java)))
+    return programs
+
+
 if __name__ == "__main__":
     main(
-        Comparison("stations", "stations.txt", ("stations",), "stations", same, targets)
+        Comparison(
+            "stations",
+            "stations.txt",
+            ("stations",),
+            "stations",
+            same,
+            targets,
+            entries,
+            entries_arguments,
+        )
     )

@@ -222,7 +222,7 @@ impl Server {
 }
 
 /// A command that takes some seconds with one core.
-const SLOW: &[&str] = &["wordcount", "--words", "unicode", "--tile", "1M", "long"];
+const SLOW: &[&str] = &["grep", "--by", "match", "(?i)W\\w*", "--tile", "1M", "long"];
 
 impl Drop for Server {
     fn drop(&mut self) {
