@@ -12,6 +12,7 @@ AZURITE := 3.35.0
 FAKE_GCS := v1.56.1
 TYPESCRIPT := 7.0.2
 BIOME := 2.6.8
+CYCLONEDX := 2.9.1
 STREAMING := 3.4.2
 MRJOB := 0.7.4
 
@@ -22,6 +23,7 @@ VENV := bench/.venv
 HADOOP_RELEASE := tegula-hadoop-0.1.0
 HADOOP_JAR := hadoop/target/$(HADOOP_RELEASE).jar
 WHEELS := $(abspath $(TARGET))/wheels
+SBOM := $(abspath $(TARGET))/sbom
 TEST_WHEELS := $(abspath $(TARGET))/test-wheels
 WHEEL_TARGETS ?= x86_64-unknown-linux-gnu
 PYTHON_VENV := bench/.venv-python
@@ -94,7 +96,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust test-crates test-stores rust-test-programs test-python test-wheel-once python-environments \
 	test-cuda-kernels test-metrics test-ray test-mrjob test-streaming test-streaming-classes \
 	test-hadoop test-hadoop-compat test-hadoop-more test-hadoop-homes test-places test-page dist-hadoop \
-	lint lint-rust lint-python lint-page lint-hadoop screenshots-page audit miri loom tsan fuzz fuzz-keep \
+	lint lint-rust lint-python lint-page lint-hadoop screenshots-page audit sbom miri loom tsan fuzz fuzz-keep \
 	campaign campaign-nodes campaign-places campaign-programs campaign-python campaign-serve campaign-soak campaign-streaming \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-grep bench-unicode bench-stations bench-logstats bench-containers bench-index bench-numbers \
@@ -383,6 +385,13 @@ fuzz-keep: need-fuzz ## Keep the inputs that cover what was found since; FUZZ="w
 audit: need-cargo ## Check licences, sources, duplicates and advisories of all dependencies; AUDIT="bans licenses sources" without the network
 	@cargo deny --version >/dev/null 2>&1 || { echo "make: cargo-deny is missing: cargo install cargo-deny --locked" >&2; exit 1; }
 	cargo deny --locked check $(or $(AUDIT),advisories bans licenses sources)
+
+sbom: need-cargo need-java ## Write what the program and the Hadoop engine consist of, as CycloneDX, into target/sbom
+	@cargo sbom --version >/dev/null 2>&1 || { echo "make: cargo-sbom is missing: cargo install cargo-sbom --locked" >&2; exit 1; }
+	mkdir -p $(SBOM)
+	cargo sbom --cargo-package tegula-cli --output-format cyclone_dx_json_1_6 >$(SBOM)/tegula.json
+	cd hadoop && mvn -B -ntp -q org.cyclonedx:cyclonedx-maven-plugin:$(CYCLONEDX):makeBom \
+		-DoutputDirectory=$(SBOM) -DoutputName=tegula-hadoop -DoutputFormat=json
 
 # Property tests want the current folder, and under Miri a few cases must do.
 miri: need-miri ## Run the tests of containers, memory and partials under Miri (slow)
