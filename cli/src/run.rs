@@ -6,7 +6,7 @@
 use crate::arguments;
 use crate::control::{self, Steered};
 use crate::events::{Events, Watched};
-use crate::flags::{AnswerFlags, HashFlag, ReadsFlag, RunFlags, grouping};
+use crate::flags::{AnswerFlags, RunFlags, grouping};
 use crate::format::Line;
 #[cfg(feature = "nodes")]
 use crate::nodes;
@@ -453,14 +453,14 @@ impl<'a> Run<'a> {
             "other points have other means, so no round of the last run can be used; leave it out";
         refuse(self.flags.append_only, "--append-only", cause)?;
         refuse(self.flags.trust_mtime, "--trust-mtime", cause)?;
-        refuse(self.flags.hash != HashFlag::Xxh3, "--hash", cause)?;
+        refuse(self.flags.hash != crate::flags::HashFlag::Xxh3, "--hash", cause)?;
         refuse(self.flags.incremental, "--incremental", cause)
     }
 
     /// Refuses direct reads, for a command that reads matrices.
     #[cfg(any(feature = "kmeans", feature = "linalg"))]
     pub(crate) fn refuse_direct(&self) -> Result<()> {
-        let is_direct = self.flags.reads == ReadsFlag::Direct;
+        let is_direct = self.flags.reads == crate::flags::ReadsFlag::Direct;
         refuse(is_direct, "--reads", "matrices are read through the page cache; leave it out")
     }
 
