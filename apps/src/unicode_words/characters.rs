@@ -1,5 +1,5 @@
 //! What the rules of words ask of each character: its class, and its folded case. A flat table of the basic plane, made
-//! when the first character beyond ASCII is met (a millisecond); of other planes, ranges are searched.
+//! when the first character beyond ASCII is met (two milliseconds); of other planes, ranges are searched.
 
 use super::ranges::RANGES;
 use std::sync::LazyLock;

@@ -36,7 +36,7 @@ fn word_bytes<const CLASS: u8>(block: &[u8; BLOCK]) -> u64 {
     if CLASS == WHITESPACE { !set } else { set }
 }
 
-/// Returns one bit per byte, set where `marks` makes all ones of the byte.
+/// Returns one bit per byte: the highest that `marks` leaves.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn gather(block: &[u8; BLOCK], marks: impl Fn(__m256i) -> __m256i) -> u64 {
@@ -49,7 +49,7 @@ fn gather(block: &[u8; BLOCK], marks: impl Fn(__m256i) -> __m256i) -> u64 {
     half(1) << 32 | half(0)
 }
 
-/// Returns all ones for each word byte; of `WHITESPACE`, for each byte that is none.
+/// Sets the highest bit of each word byte; of `WHITESPACE`, of each byte that is none.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn marks<const CLASS: u8>(bytes: __m256i) -> __m256i {
@@ -64,7 +64,6 @@ fn marks<const CLASS: u8>(bytes: __m256i) -> __m256i {
         NAME => {
             let underscores = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'_'.cast_signed()));
             let named = _mm256_or_si256(within(bytes, b'0', 10), underscores);
-            // Only the highest bit of each byte is looked at.
             _mm256_or_si256(_mm256_or_si256(letters(), named), bytes)
         }
         _ => {
