@@ -9,8 +9,12 @@
 //! Equal keys always keep the order of the input: a record's place in the input is the last part of the
 //! comparison. So the output is the same bytes for any number of workers, any size of splits, and any amount
 //! of memory.
+//!
+//! Where the input is files that fit in memory, their records stay there, mapped (`originals.rs`), and a range has their
+//! places: a record is then moved twice, from its file into the cache and to the output.
 
 mod located;
+mod originals;
 mod pairs;
 mod partition;
 mod ranges;
@@ -28,7 +32,7 @@ pub use records::{Records, Sort};
 use crate::context::RunContext;
 use crate::core::{Core, FILE_LIST};
 use crate::error::Result;
-use crate::ingest::{AheadTotals, Reader};
+use crate::ingest::{AheadTotals, Means, Reader};
 use crate::input::Input;
 use crate::map::spread::Spread;
 use crate::memory::usable_bytes;
@@ -40,6 +44,7 @@ use crate::sizing::{Units, part};
 use crate::stats::Stats;
 use crate::storage::Scratch;
 use crate::sync::Mutex;
+use originals::Originals;
 use partition::PartitionPass;
 use ranges::{Out, RangePass};
 use records::Form;
@@ -58,6 +63,8 @@ use store::RangeRows;
 const OVERSAMPLING: usize = 16;
 /// The bytes of a split of a sort that is saved: what the smallest worker can read at a time.
 const SAVED_SPLIT_BYTES: u64 = 64 << 10;
+/// The bytes of a record, on average, from which on piles keep places.
+const PLACED_BYTES_LEAST: u64 = 32;
 /// The sample that the first guess at the number of ranges is made from.
 const SAMPLE_LEAST: usize = 256;
 
@@ -101,8 +108,8 @@ pub(crate) fn run(
     let scratch = &Scratch::new(core.storage());
     context.progress.count_spills(scratch.count());
     let passes = Passes { context: &context, sort, form, resources, plan, scratch, saving };
-    let partitioned = context.time(Stage::Map, || passes.partition())?;
-    let written = context.time(Stage::Merge, || passes.write(&partitioned, to))?;
+    let mut partitioned = context.time(Stage::Map, || passes.partition())?;
+    let written = context.time(Stage::Merge, || passes.write(&mut partitioned, to))?;
     saving.map_or(Ok(()), Saving::finish)?;
 
     let Partitioned { records, bytes, splits, ahead, unit_bytes, spread, .. } = partitioned;
@@ -147,7 +154,9 @@ impl Passes<'_> {
         let RunContext { core, options, ref failure, ref progress, .. } = *context;
         let spooled = resources.usable_bytes / part::SORT_SPOOLED;
         let source = &Source::open(core, plan, scratch, failure, (spooled, saving))?;
-        let (splitters, sizes) = &resources.divide(core, source, form, scratch, saving)?;
+        let means = source.means(core, failure);
+        let division = resources.divide(means, source, form, scratch, saving)?;
+        let Division { splitters, sizes, originals } = division;
         let found = saving.map_or(0, |saving| saving.figures().bytes);
         progress.add_bytes(found);
         let (pile_size, ahead_bytes) = (sizes.pile, sizes.ahead_bytes);
@@ -160,11 +169,12 @@ impl Passes<'_> {
             core,
             form,
             source,
-            splitters,
+            splitters: &splitters,
             scratch,
             pile_size,
             plan,
             saving,
+            originals: originals.as_ref(),
             units,
             overlaps,
             ahead_bytes,
@@ -176,7 +186,8 @@ impl Passes<'_> {
             ahead,
             records: ranges.iter().map(|range| range.records).sum(),
             ranges: ranges.into_iter().map(Mutex::new).collect(),
-            sizes: *sizes,
+            sizes,
+            originals,
             bytes: source.bytes(),
             splits: source.splits(),
             unit_bytes: units.best_bytes(),
@@ -185,10 +196,13 @@ impl Passes<'_> {
     }
 
     /// Sorts each range and writes it. Returns the number of records written.
-    fn write(&self, partitioned: &Partitioned, to: SortTo<'_>) -> Result<u64> {
+    fn write(&self, partitioned: &mut Partitioned, to: SortTo<'_>) -> Result<u64> {
         let name = to.name();
         let out = to.out(&name, self.sort.unique, self.saving.is_some());
         let core = self.context.core;
+        if let Some(originals) = &partitioned.originals {
+            originals.touch(core.pool(), &self.context.failure)?;
+        }
         let pass = RangePass {
             pool: core.pool(),
             blocks: core.blocks(),
@@ -197,14 +211,25 @@ impl Passes<'_> {
             scratch: self.scratch,
             sizes: partitioned.sizes,
             rows: self.resources.rows as usize,
+            originals: partitioned.originals.as_ref(),
             failure: &self.context.failure,
             last: Mutex::default(),
             written: AtomicU64::new(0),
         };
         let written = pass.run(&partitioned.ranges, &out)?;
+        let originals = partitioned.originals.take();
+        originals.map_or(Ok(()), |originals| originals.check(self.form))?;
         out.finish()?;
         Ok(written)
     }
+}
+
+/// The ranges of a sort, and what piles keep of records.
+struct Division {
+    splitters: Splitters,
+    sizes: Sizes,
+    /// Set if they keep places.
+    originals: Option<Originals>,
 }
 
 /// The results of the partition pass.
@@ -213,6 +238,7 @@ struct Partitioned {
     ranges: Vec<Mutex<RangeRows>>,
     records: u64,
     sizes: Sizes,
+    originals: Option<Originals>,
     bytes: u64,
     splits: u64,
     unit_bytes: u64,
@@ -259,7 +285,8 @@ impl Resources {
 
     /// Returns a search for the bytes that a worker reads at a time.
     fn units(&self, plan: &Plan) -> Units {
-        let most = sizes::unit_bytes_most(self.workers, self.usable_bytes);
+        // What is read should still be in the cache when its records are looked at.
+        let most = sizes::unit_bytes_most(self.workers, self.usable_bytes).min(self.l2_bytes);
         let budget = most * self.workers * part::UNIT;
         Units::searched(plan.split_bytes, plan.unit_bytes, budget, self.workers as usize)
     }
@@ -268,23 +295,32 @@ impl Resources {
     /// large enough for those.
     fn divide(
         &self,
-        core: &Core,
+        means: Means<'_>,
         source: &Source<'_>,
         form: &Form,
         scratch: &Scratch,
         saving: Option<&Saving>,
-    ) -> Result<(Splitters, Sizes)> {
-        let mut reader = Reader::new(core.blocks(), source.unit_bytes())?;
+    ) -> Result<Division> {
+        let mut reader = Reader::new(means.blocks, source.unit_bytes())?;
         let (first, record_bytes) = source.sample(SAMPLE_LEAST, form, &mut reader, scratch)?;
+        // There is no sample of compressed files that were found.
+        let record_bytes = saving.and_then(Saving::record_bytes).unwrap_or(record_bytes);
+        // A state keeps records.
+        let originals = if saving.is_none() && record_bytes >= PLACED_BYTES_LEAST {
+            Originals::of(source, means, self.usable_bytes / part::SORT_MAPPED)?
+        } else {
+            None
+        };
+        let mapped_bytes = originals.as_ref().map_or(0, |_| source.bytes());
         let known = Known {
             bytes: source.bytes(),
-            // There is no sample of compressed files that were found.
-            record_bytes: saving.and_then(Saving::record_bytes).unwrap_or(record_bytes),
+            record_bytes,
             workers: self.workers,
             rows: self.rows,
-            // Streams in memory use a part of it.
-            usable_bytes: self.usable_bytes.saturating_sub(source.kept_bytes()),
+            // Streams in memory use a part of it, and so do files.
+            usable_bytes: self.usable_bytes.saturating_sub(source.kept_bytes() + mapped_bytes),
             l2_bytes: self.l2_bytes,
+            are_placed: originals.is_some(),
         };
         let sizes = Sizes::new(known, form);
         let wanted = sizes.ranges * OVERSAMPLING;
@@ -294,10 +330,12 @@ impl Resources {
             source.sample(wanted, form, &mut reader, scratch)?.0
         };
         let choose = || Splitters::choose(sample, sizes.ranges, form.reverse);
-        let Some(saving) = saving else { return Ok((choose(), sizes)) };
+        let Some(saving) = saving else {
+            return Ok(Division { splitters: choose(), sizes, originals });
+        };
         let splitters = saving.splitters(choose)?;
         let sizes = sizes.with_ranges(splitters.ranges());
-        Ok((splitters, sizes))
+        Ok(Division { splitters, sizes, originals })
     }
 }
 

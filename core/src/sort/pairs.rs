@@ -211,6 +211,7 @@ impl<'e> PairSort<'e> {
             rows: self.rows() as u64,
             usable_bytes: usable_bytes(&self.blocks),
             l2_bytes: self.core.topology().l2_bytes(),
+            are_placed: false,
         };
         let mut sizes = Sizes::new(known, &self.form);
         // A pile has a chunk for each range at least, and one more.
@@ -416,6 +417,7 @@ impl SortedPairs<'_> {
             scratch,
             sizes: *sizes,
             rows: self.sort.rows(),
+            originals: None,
             failure,
             last: Mutex::default(),
             written: AtomicU64::new(0),

@@ -5,6 +5,7 @@
 //! given the splits of a queue in ascending order, so that a range is merged from one run of each pile; a stolen tile
 //! that lies before the last one begins another run.
 
+use super::originals::{Originals, PLACE_BYTES, place_in};
 use super::records::{Form, Kind};
 use super::saving::{Keeper, Saving};
 use super::source::{Place, Section, Source, Spool};
@@ -43,6 +44,8 @@ pub(super) struct PartitionPass<'r> {
     pub(super) pile_size: PileSize,
     pub(super) plan: &'r Plan,
     pub(super) saving: Option<&'r Saving>,
+    /// Set if piles keep the places of records.
+    pub(super) originals: Option<&'r Originals>,
     /// What a worker reads at a time.
     pub(super) units: &'r Units,
     /// Whether a worker begins the next tile while others are at the last one.
@@ -61,6 +64,55 @@ pub(super) struct Scatter<'r> {
     pub(super) stretch: u32,
     /// Set if the pile is saved.
     pub(super) keeper: Option<Keeper<'r>>,
+}
+
+/// What a pile gets of a record.
+trait Piling {
+    fn append(&self, pile: &mut Pile, range: u32, stretch: u32, record: &[u8]) -> Result<()>;
+
+    /// Appends a line without its newline.
+    fn append_unended(&self, pile: &mut Pile, range: u32, stretch: u32, line: &[u8]) -> Result<()>;
+}
+
+/// The record.
+struct Whole;
+
+/// The place of the record.
+struct Placed<'o> {
+    originals: &'o Originals,
+    /// The first of the bytes that the records are in, and its place.
+    first: *const u8,
+    at: u64,
+}
+
+impl Piling for Whole {
+    #[inline(always)]
+    fn append(&self, pile: &mut Pile, range: u32, stretch: u32, record: &[u8]) -> Result<()> {
+        pile.append(range, stretch, record)
+    }
+
+    fn append_unended(&self, pile: &mut Pile, range: u32, stretch: u32, line: &[u8]) -> Result<()> {
+        pile.append(range, stretch, &[line, b"\n"].concat())
+    }
+}
+
+impl Placed<'_> {
+    #[inline(always)]
+    fn of(&self, record: &[u8]) -> [u8; PLACE_BYTES] {
+        let offset = record.as_ptr().addr() - self.first.addr();
+        self.originals.note(self.at + offset as u64, record.len()).to_ne_bytes()
+    }
+}
+
+impl Piling for Placed<'_> {
+    #[inline(always)]
+    fn append(&self, pile: &mut Pile, range: u32, stretch: u32, record: &[u8]) -> Result<()> {
+        pile.append_as(range, stretch, &self.of(record), record.len())
+    }
+
+    fn append_unended(&self, pile: &mut Pile, range: u32, stretch: u32, line: &[u8]) -> Result<()> {
+        pile.append_as(range, stretch, &self.of(line), line.len() + 1)
+    }
 }
 
 impl<'r> PartitionPass<'r> {
@@ -140,10 +192,22 @@ impl<'r> PartitionPass<'r> {
                         let began = Instant::now();
                         out.turn_to(first + unit.splits.start, first + unit.stretch)?;
                         let mut bytes = 0;
-                        unit.records().try_for_each(|records| {
+                        for piece in &unit.pieces {
+                            let records = &unit.buffer.bytes()[piece.records.clone()];
                             bytes += records.len() as u64;
-                            self.add(out, records)
-                        })?;
+                            match self.originals {
+                                Some(originals) => {
+                                    let at =
+                                        originals.place_of(ranged.number, piece.file, piece.offset);
+                                    self.add(
+                                        out,
+                                        records,
+                                        &Placed { originals, at, first: records.as_ptr() },
+                                    )?;
+                                }
+                                None => self.add(out, records, &Whole)?,
+                            }
+                        }
                         // A save says nothing about the size of units.
                         unit.mapping = began.elapsed();
                         out.keep((ranged.number, ALL_FILES, splits.clone()), bytes)
@@ -184,7 +248,7 @@ impl<'r> PartitionPass<'r> {
                         continue;
                     }
                     out.turn_to(at, stretch)?;
-                    let add = |records: &[u8]| self.add(out, records);
+                    let add = |records: &[u8]| self.add(out, records, &Whole);
                     let bytes = split.read(reader, self.scratch, add)?;
                     let Place { file, split } = split.place;
                     out.keep((*part, file, split..split + 1), bytes)?;
@@ -210,8 +274,8 @@ impl<'r> PartitionPass<'r> {
         }
     }
 
-    fn add(&self, out: &mut Scatter<'r>, records: &[u8]) -> Result<()> {
-        out.add(out.stretch, records)?;
+    fn add(&self, out: &mut Scatter<'r>, records: &[u8], piling: &impl Piling) -> Result<()> {
+        out.add_as(out.stretch, records, piling)?;
         self.progress.add_bytes(records.len() as u64);
         Ok(())
     }
@@ -241,11 +305,31 @@ impl Scatter<'_> {
 
     /// Puts records of the present split into their ranges' rows, as of a stretch of the input.
     pub(super) fn add(&mut self, stretch: u32, records: &[u8]) -> Result<()> {
+        self.add_as(stretch, records, &Whole)
+    }
+
+    fn add_as(&mut self, stretch: u32, records: &[u8], piling: &impl Piling) -> Result<()> {
         match self.form.kind {
-            Kind::Fixed(size) => self.add_fixed(stretch, size, records),
-            Kind::Lines => self.add_lines(stretch, records),
+            Kind::Fixed(size) => self.add_fixed(stretch, size, records, piling),
+            Kind::Lines => self.add_lines(stretch, records, piling),
             Kind::Pairs => self.add_pairs(stretch, records),
         }
+    }
+
+    /// Puts the places of records into the rows of the records' ranges.
+    pub(super) fn add_placed(
+        &mut self,
+        stretch: u32,
+        places: &[u8],
+        originals: &Originals,
+    ) -> Result<()> {
+        let Scatter { form, view, pile, .. } = self;
+        let mut record = Vec::new();
+        for place in places.chunks_exact(PLACE_BYTES) {
+            originals.read(place_in(place), form, &mut record);
+            pile.append_as(view.range_of(form.key(&record)), stretch, place, record.len())?;
+        }
+        Ok(())
     }
 
     fn add_pairs(&mut self, stretch: u32, mut pairs: &[u8]) -> Result<()> {
@@ -272,23 +356,29 @@ impl Scatter<'_> {
         Ok(())
     }
 
-    fn add_fixed(&mut self, stretch: u32, size: usize, records: &[u8]) -> Result<()> {
+    fn add_fixed(
+        &mut self,
+        stretch: u32,
+        size: usize,
+        records: &[u8],
+        piling: &impl Piling,
+    ) -> Result<()> {
         let Scatter { form, view, pile, .. } = self;
         let batches = records.chunks_exact(LANES * size);
         for batch in batches.clone() {
             let record = |lane: usize| &batch[lane * size..(lane + 1) * size];
             let ranges = view.ranges_of(|lane| form.key(record(lane)));
             for (lane, range) in ranges.into_iter().enumerate() {
-                pile.append(range, stretch, record(lane))?;
+                piling.append(pile, range, stretch, record(lane))?;
             }
         }
         for record in batches.remainder().chunks_exact(size) {
-            pile.append(view.range_of(form.key(record)), stretch, record)?;
+            piling.append(pile, view.range_of(form.key(record)), stretch, record)?;
         }
         Ok(())
     }
 
-    fn add_lines(&mut self, stretch: u32, lines: &[u8]) -> Result<()> {
+    fn add_lines(&mut self, stretch: u32, lines: &[u8], piling: &impl Piling) -> Result<()> {
         let Scatter { form, view, pile, .. } = self;
         let mut ends = memchr::memchr_iter(b'\n', lines).map(|newline| newline + 1);
         let mut borders = [0; LANES + 1];
@@ -301,18 +391,19 @@ impl Scatter<'_> {
             let line = |lane: usize| &lines[borders[lane]..borders[lane + 1]];
             if count < LANES {
                 for lane in 0..count {
-                    pile.append(view.range_of(form.key(line(lane))), stretch, line(lane))?;
+                    let range = view.range_of(form.key(line(lane)));
+                    piling.append(pile, range, stretch, line(lane))?;
                 }
                 let rest = &lines[borders[count]..];
                 if !rest.is_empty() {
                     let range = view.range_of(form.key(rest));
-                    pile.append(range, stretch, &[rest, b"\n"].concat())?;
+                    piling.append_unended(pile, range, stretch, rest)?;
                 }
                 return Ok(());
             }
             let ranges = view.ranges_of(|lane| form.key(line(lane)));
             for (lane, range) in ranges.into_iter().enumerate() {
-                pile.append(range, stretch, line(lane))?;
+                piling.append(pile, range, stretch, line(lane))?;
             }
             borders[0] = borders[LANES];
         }

@@ -2,11 +2,12 @@
 //! the output or in turn. A range too large for that is partitioned again.
 
 use super::located::{ByKey, Fixed, Lines, Located};
+use super::originals::{Originals, PLACE_BYTES, place_in};
 use super::partition::Scatter;
 use super::records::{Form, Kind};
 use super::segments::{Means, Segments};
 use super::sizes::Sizes;
-use super::source::KeySample;
+use super::source::{KeySample, SAMPLED_PER_PLACE};
 use super::splitters::{Sampled, Splitters};
 use super::store::{HEADER_BYTES, Pile, RangeRows};
 use crate::error::Result;
@@ -58,6 +59,8 @@ pub(super) struct RangePass<'r> {
     pub(super) sizes: Sizes,
     /// Rows of a range that are read side by side, at most.
     pub(super) rows: usize,
+    /// Set if rows have the places of records.
+    pub(super) originals: Option<&'r Originals>,
     pub(super) failure: &'r Failure,
     /// With `unique`, the key written last.
     pub(super) last: Mutex<Option<Vec<u8>>>,
@@ -94,6 +97,10 @@ impl<'r> RangePass<'r> {
             order.reverse();
         }
         let offsets = offsets(ranges, &order);
+        if let Out::File(file, _) = out {
+            // Found out now rather than after all ranges, and cheaper than block by block.
+            file.reserve(ranges.iter().map(|range| range.lock().bytes).sum())?;
+        }
         let (cursor, failure) = (Cursor::new(ranges.len() as u64), self.failure);
         let workers = PerWorker::new(self.pool.workers());
         let step = |index| {
@@ -169,15 +176,18 @@ impl<'r> Worker<'r> {
         self.make_room([bytes, 2 * 8 * records, starts_bytes], sizes);
         let Worker { pass, data, numbers, starts, out } = self;
         let data = data.bytes(bytes)?;
-        let mut at = 0;
-        let means = pass.means();
-        Segments::new(range, &means)?.each(&means, |_, segment| {
-            data[at..at + segment.len()].copy_from_slice(segment);
-            at += segment.len();
-            Ok(())
-        })?;
-        pass.blocks.release(pass.pool.workers() * IDLE_BYTES_PER_WORKER);
         let numbers: &mut [u64] = bytemuck::cast_slice_mut(numbers.bytes(2 * 8 * records)?);
+        let means = pass.means();
+        let segments = Segments::new(range, &means)?;
+        match pass.originals {
+            Some(originals) => {
+                let places = &mut numbers[..records];
+                segments.fill(&means, bytemuck::cast_slice_mut(places))?;
+                originals.copy(places, form, data)?;
+            }
+            None => segments.fill(&means, data)?,
+        }
+        pass.blocks.release(pass.pool.workers() * IDLE_BYTES_PER_WORKER);
         if let Kind::Fixed(size) = form.kind {
             return pass.sort(&Fixed { bytes: data, size }, numbers, out, target);
         }
@@ -185,7 +195,13 @@ impl<'r> Worker<'r> {
         starts[0] = 0;
         if form.kind == Kind::Lines {
             let ends = memchr::memchr_iter(b'\n', data).map(|end| end as u32 + 1);
-            starts[1..].iter_mut().zip(ends).for_each(|(start, end)| *start = end);
+            let found = starts[1..].iter_mut().zip(ends).map(|(start, end)| *start = end).count();
+            // A newline of one that was read again may be elsewhere now.
+            if let Some(originals) = pass.originals
+                && (found < records || starts[records] as usize != bytes)
+            {
+                return originals.are_changed(&numbers[..records]);
+            }
         } else {
             let mut end = 0;
             for start in &mut starts[1..] {
@@ -219,9 +235,12 @@ impl<'r> Worker<'r> {
         }
         let RangePass { form, scratch, blocks, failure, .. } = self.pass;
         let means = self.pass.means();
-        let step = range.bytes.div_ceil(SPLITS_PER_RANGE * sizes.ranges as u64).max(1);
-        let splits = range.bytes / step;
-        let sample = sample(form, &range, SAMPLED_PER_RANGE * sizes.ranges, splits, &means)?;
+        let originals = self.pass.originals;
+        let bytes = originals.map_or(range.bytes, |_| range.records * PLACE_BYTES as u64);
+        let step = bytes.div_ceil(SPLITS_PER_RANGE * sizes.ranges as u64).max(1);
+        let splits = bytes / step;
+        let count = SAMPLED_PER_RANGE * sizes.ranges;
+        let sample = sample((form, originals), &range, count, splits, &means)?;
         let splitters = Splitters::choose(sample, sizes.ranges, form.reverse);
         let mut out = Scatter {
             form,
@@ -238,7 +257,10 @@ impl<'r> Worker<'r> {
                 split = now;
             }
             at += segment.len() as u64;
-            out.add(split, segment)
+            match originals {
+                Some(originals) => out.add_placed(split, segment, originals),
+                None => out.add(split, segment),
+            }
         })?;
         if sizes.is_spilled {
             out.pile.spill()?;
@@ -283,6 +305,7 @@ impl RangePass<'_> {
         if self.unique {
             target.wait();
         }
+        let offset = target.offset;
         let mut filling =
             Filling { out: out.as_mut_slice(), filled: 0, target, failure: self.failure };
         let written = if self.unique {
@@ -294,7 +317,14 @@ impl RangePass<'_> {
             numbers.len() as u64
         };
         self.written.fetch_add(written, Ordering::Relaxed);
-        filling.flush()
+        filling.flush()?;
+        if let (Some(originals), Some(&first), Some(&last)) =
+            (self.originals, numbers.first(), numbers.last())
+        {
+            let key = |number| self.form.key(records.record(sorter.place(number)));
+            originals.written(offset, key(first), key(last));
+        }
+        Ok(())
     }
 
     /// Writes the first record of each key. Equal keys may be in several ranges.
@@ -405,7 +435,7 @@ impl Room {
 
 /// Returns keys of records from all over a range, numbered as `splits` splits.
 fn sample(
-    form: &Form,
+    (form, originals): (&Form, Option<&Originals>),
     range: &RangeRows,
     count: usize,
     splits: u64,
@@ -420,13 +450,13 @@ fn sample(
         for (number, held) in row.iter().enumerate().step_by(every) {
             let split = (number as u64 * splits / row.len() as u64) as u32;
             if let Some(chunk) = held.in_memory() {
-                add_first_segment(&mut sample, chunk, split);
+                add_first_segment(&mut sample, (form, originals), chunk, split);
             } else {
                 let len = window.min(held.used());
                 let mut block = means.blocks.take(len, Access::Streamed, "a sample of records")?;
                 let bytes = &mut block.as_mut_slice()[..len];
                 held.read(means.scratch, bytes)?;
-                add_first_segment(&mut sample, bytes, split);
+                add_first_segment(&mut sample, (form, originals), bytes, split);
             }
         }
     }
@@ -434,8 +464,21 @@ fn sample(
 }
 
 /// Adds records of the first segment of a chunk, of which only a first part may be in memory.
-fn add_first_segment(sample: &mut KeySample<'_>, chunk: &[u8], split: u32) {
+fn add_first_segment(
+    sample: &mut KeySample<'_>,
+    (form, originals): (&Form, Option<&Originals>),
+    chunk: &[u8],
+    split: u32,
+) {
     let length = u32::from_le_bytes([chunk[4], chunk[5], chunk[6], chunk[7]]) as usize;
     let there = chunk.len().min(HEADER_BYTES + length);
-    sample.add(&chunk[HEADER_BYTES..there], split, there == HEADER_BYTES + length);
+    let records = &chunk[HEADER_BYTES..there];
+    let Some(originals) = originals else {
+        return sample.add(records, split, there == HEADER_BYTES + length);
+    };
+    let mut record = Vec::new();
+    for place in records.chunks_exact(PLACE_BYTES).take(SAMPLED_PER_PLACE) {
+        originals.read(place_in(place), form, &mut record);
+        sample.take(&record, split);
+    }
 }

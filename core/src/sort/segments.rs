@@ -82,6 +82,16 @@ impl Segments {
         Ok(Segments { rows, reads })
     }
 
+    /// Fills `into` with the records of all segments, in order, which are as long.
+    pub(super) fn fill(self, means: &Means<'_>, into: &mut [u8]) -> Result<()> {
+        let mut at = 0;
+        self.each(means, |_, segment| {
+            into[at..at + segment.len()].copy_from_slice(segment);
+            at += segment.len();
+            Ok(())
+        })
+    }
+
     /// Gives all segments in order to `take`: their stretch, and their records.
     pub(super) fn each(
         mut self,

@@ -1,6 +1,7 @@
 //! Sizes of one sort: the division of memory between piles and sorting, and the number of ranges. They follow
 //! from the input's size, the memory that may be used and the caches, and change no byte of the output.
 
+use super::originals::PLACE_BYTES;
 use super::records::Form;
 use super::store::PileSize;
 use crate::heads::RANGES_MOST;
@@ -12,6 +13,8 @@ const RANGES_PER_L2: u64 = 2;
 const WORK_BYTES_MOST: u64 = 64 << 20;
 /// Chunks that stay in memory should be small to waste little; those that go to disk should be large.
 const CHUNK_BYTES_KEPT: u64 = 16 << 10;
+/// The same of chunks of places, which are a small part of the records' bytes.
+const CHUNK_BYTES_OF_PLACES: u64 = 4 << 10;
 const CHUNK_BYTES_MOST: u64 = 64 << 10;
 const CHUNK_BYTES_LEAST: u64 = 4 << 10;
 /// Chunks that go to disk are smaller where the ranges would be larger than wanted by more than this: beyond, sorting
@@ -47,6 +50,8 @@ pub(super) struct Known {
     /// Memory that may be used.
     pub(super) usable_bytes: u64,
     pub(super) l2_bytes: u64,
+    /// Whether piles keep places of records.
+    pub(super) are_placed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +83,14 @@ pub(super) fn unit_bytes_most(workers: u64, usable_bytes: u64) -> u64 {
 
 impl Sizes {
     pub(super) fn new(known: Known, form: &Form) -> Sizes {
-        let Known { bytes, record_bytes, workers, rows, usable_bytes, l2_bytes } = known;
+        let Known { bytes, record_bytes, workers, rows, usable_bytes, l2_bytes, are_placed } =
+            known;
+        let records = bytes / record_bytes.max(1);
+        let (piled, small_chunk) = if are_placed {
+            (records * PLACE_BYTES as u64, CHUNK_BYTES_OF_PLACES)
+        } else {
+            (bytes, CHUNK_BYTES_KEPT)
+        };
         let unit = unit_bytes_most(workers, usable_bytes);
         let out = (usable_bytes / workers / part::SORT_OUT).clamp(GRAIN_BYTES, OUT_BYTES_MOST);
         let ahead = (usable_bytes / part::SORT_AHEAD).min(workers * AHEAD_BYTES_MOST);
@@ -90,12 +102,12 @@ impl Sizes {
         // Reading back takes a chunk for each row, of each worker.
         let without_reads =
             |chunk: u64| pile.saturating_sub((rows * chunk).next_multiple_of(GRAIN_BYTES));
-        let need = bytes + bytes / record_bytes.max(1) * form.upkeep_bytes();
+        let need = bytes + records * form.upkeep_bytes();
         let most = RANGES_MOST as u64;
         let wanted = need.div_ceil(l2_bytes / RANGES_PER_L2).clamp(1, most);
-        let kept = bytes / 20 * 21 + (wanted + 8) * workers * CHUNK_BYTES_KEPT;
-        let chunk = if kept <= without_reads(CHUNK_BYTES_KEPT) * workers {
-            CHUNK_BYTES_KEPT
+        let kept = piled / 20 * 21 + (wanted + 8) * workers * small_chunk;
+        let chunk = if kept <= without_reads(small_chunk) * workers {
+            small_chunk
         } else {
             let for_ranges = (pile * RANGES_LARGER_MOST / (2 * wanted)).max(CHUNK_BYTES_KEPT);
             let most = (pile / 128).min(free / (8 * workers * rows)).min(for_ranges);
@@ -104,7 +116,7 @@ impl Sizes {
         let pile = without_reads(chunk);
         let ranges = wanted.min(pile / (2 * chunk)).max(1);
         let chunks = (pile / chunk).min(u64::from(u32::MAX)) as usize;
-        let groups = (bytes.min(pile * workers) / workers / GROUP_BYTES).min(GROUPS_MOST) as usize;
+        let groups = (piled.min(pile * workers) / workers / GROUP_BYTES).min(GROUPS_MOST) as usize;
         Sizes {
             ranges: ranges as usize,
             pile: PileSize { chunk_bytes: chunk as usize, chunks, groups },
@@ -180,8 +192,16 @@ mod tests {
                 {
                     let l2_bytes = 2 << 20;
                     let rows = workers + 2;
-                    let known =
-                        Known { bytes, record_bytes, workers, rows, usable_bytes, l2_bytes };
+                    let are_placed = workers % 2 == 0;
+                    let known = Known {
+                        bytes,
+                        record_bytes,
+                        workers,
+                        rows,
+                        usable_bytes,
+                        l2_bytes,
+                        are_placed,
+                    };
                     let sizes = Sizes::new(known, &form);
                     assert!(sizes.pile.chunks > sizes.ranges, "{known:?}: {sizes:?}");
                     let chunk = sizes.pile.chunk_bytes as u64;
@@ -216,7 +236,9 @@ mod tests {
         for usable_bytes in [WORKER_BYTES_LEAST, 3 << 20, 64 << 20, 1 << 30, 1 << 40] {
             let bytes = 1_u64 << 40;
             let (workers, rows, record_bytes, l2_bytes) = (1, 3, 20, 1 << 20);
-            let known = Known { bytes, record_bytes, workers, rows, usable_bytes, l2_bytes };
+            let are_placed = false;
+            let known =
+                Known { bytes, record_bytes, workers, rows, usable_bytes, l2_bytes, are_placed };
             let sizes = Sizes::new(known, &form);
             // One record, or keys of which a sample says nothing.
             assert!(depth(sizes, bytes, |bytes| bytes) <= 11, "{sizes:?}");

@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Read at each place of a sample: a page, in which most records begin and end.
 const SAMPLE_BYTES: u64 = 4 << 10;
 /// Records taken at one place: more would say little, where neighbours are alike.
-const SAMPLED_PER_PLACE: usize = 16;
+pub(super) const SAMPLED_PER_PLACE: usize = 16;
 /// The bytes of all keys in a sample. Longer keys are cut short: a splitter need not be a whole key.
 const SAMPLE_KEY_BYTES: usize = 4 << 20;
 const KEY_BYTES_LEAST: usize = 32;

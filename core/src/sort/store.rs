@@ -7,7 +7,8 @@
 //!
 //! A chunk holds segments: the number of a stretch of the input (4 bytes), a length (4 bytes), and that many
 //! bytes of whole records of the stretch, in the order of the input. A record
-//! that is larger than a chunk has one to itself.
+//! that is larger than a chunk has one to itself. Where records stay in their files (`originals.rs`), a segment has
+//! their places instead.
 
 use crate::error::{Error, MemoryError, Place, Result};
 use crate::memory::{Access, Block, BlockPool, prefetch};
@@ -62,6 +63,7 @@ struct Row {
     chunks: Vec<Full>,
     /// Where in `chunks` stretches begin to ascend anew.
     runs: Vec<usize>,
+    /// Of the records, wherever they are.
     bytes: u64,
     records: u64,
     /// How far it was saved.
@@ -134,6 +136,7 @@ pub(super) struct RangeRows {
     pub(super) rows: Vec<Vec<Held>>,
     /// The largest chunk that is not one large record.
     pub(super) chunk_bytes: usize,
+    /// Of the records, wherever they are.
     pub(super) bytes: u64,
     pub(super) records: u64,
 }
@@ -182,8 +185,21 @@ impl Pile {
     /// Appends a record of a stretch to its range. Stretches come in ascending order, but for `begin_run`.
     #[inline(always)]
     pub(super) fn append(&mut self, range: u32, stretch: u32, record: &[u8]) -> Result<()> {
+        self.append_as(range, stretch, record, record.len())
+    }
+
+    /// Appends what a pile has of a record of `bytes` bytes: the record, or its place.
+    #[inline(always)]
+    pub(super) fn append_as(
+        &mut self,
+        range: u32,
+        stretch: u32,
+        record: &[u8],
+        bytes: usize,
+    ) -> Result<()> {
         let row = &mut self.rows[range as usize];
         row.records += 1;
+        row.bytes += bytes as u64;
         let (at, end) = (row.tail.at as usize, row.tail.at as usize + record.len());
         if row.tail.stretch == stretch && end <= row.tail.end as usize {
             let slab = self.slabs[row.tail.slab as usize].block.as_mut_slice();
@@ -233,7 +249,6 @@ impl Pile {
         }
         let (header, at) = (header as usize, at as usize);
         let length = at - header - HEADER_BYTES;
-        row.bytes += length as u64;
         let slab = self.slabs[slab as usize].block.as_mut_slice();
         slab[header + 4..header + 8].copy_from_slice(&(length as u32).to_le_bytes());
     }
@@ -275,9 +290,7 @@ impl Pile {
                 used: bytes,
             },
         };
-        let row = &mut self.rows[range as usize];
-        row.bytes += record.len() as u64;
-        row.chunks.push(held);
+        self.rows[range as usize].chunks.push(held);
         Ok(())
     }
 

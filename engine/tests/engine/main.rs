@@ -40,6 +40,7 @@ mod shows_end_with_their_job;
 mod shows_tell_what_is_to_come;
 mod sizes_are_found_on_every_machine;
 mod sorted_records_are_those_of_a_stable_sort;
+mod sorted_records_stay_in_their_files;
 mod sorts_go_on_where_they_ended;
 mod states_show_their_answers;
 mod streams_are_read_to_their_end;

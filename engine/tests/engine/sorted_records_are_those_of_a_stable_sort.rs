@@ -36,7 +36,7 @@ fn key<'r>(sort: &Sort, record: &'r [u8]) -> &'r [u8] {
 }
 
 /// Returns the expected output.
-fn reference(sort: &Sort, texts: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn reference(sort: &Sort, texts: &[&[u8]]) -> Vec<u8> {
     let mut all: Vec<Vec<u8>> = texts.iter().flat_map(|text| records(sort, text)).collect();
     all.sort_by(|a, b| {
         let order = key(sort, a).cmp(key(sort, b));
@@ -48,7 +48,7 @@ fn reference(sort: &Sort, texts: &[&[u8]]) -> Vec<u8> {
     all.concat()
 }
 
-fn sorted(
+pub(crate) fn sorted(
     engine: &Engine,
     sort: &Sort,
     input: Input,
@@ -93,7 +93,7 @@ fn random(seed: u64) -> impl FnMut() -> u64 {
 }
 
 /// Texts that are hard in one way each, of about `bytes` bytes of records of 20.
-fn hard_texts(bytes: usize) -> Vec<(&'static str, Vec<u8>)> {
+pub(crate) fn hard_texts(bytes: usize) -> Vec<(&'static str, Vec<u8>)> {
     let count = bytes / 20;
     let line = |key: u64, i: usize| format!("{key:010}{i:09}\n").into_bytes();
     let mut random = random(7);

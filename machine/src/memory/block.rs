@@ -1,5 +1,5 @@
 //! Blocks: large pieces of zero-filled memory straight from the operating system, kept in a pool
-//! when their owner is done with them. The only file that maps and unmaps memory.
+//! when their owner is done with them. Files are mapped in `mapped.rs`, all other memory here.
 
 use super::budget::Budget;
 use super::home;

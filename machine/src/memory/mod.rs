@@ -17,6 +17,7 @@ mod buffer;
 mod chunk;
 mod home;
 mod input;
+mod mapped;
 mod reserved;
 mod values;
 
@@ -28,6 +29,7 @@ pub use buffer::Buffer;
 pub use chunk::{CHUNK_BYTES, ChunkList, ChunkPool};
 pub use home::work_in;
 pub use input::{InputBuffer, OVERREAD_BYTES};
+pub use mapped::MappedFiles;
 pub use reserved::Reserved;
 pub use values::KeptValues;
 pub use values::ValueStore;

@@ -33,6 +33,8 @@ pub const SAMPLE: u64 = 64;
 pub const RANGE: u64 = 3;
 /// Of a sort: blocks of streams that stay in memory.
 pub const SORT_SPOOLED: u64 = 4;
+/// Of a sort: the input's files in memory.
+pub const SORT_MAPPED: u64 = 2;
 /// Of a sort: buffers for reading ahead of the workers.
 pub const SORT_AHEAD: u64 = 16;
 /// Of a sort, per worker: the split that it reads.

@@ -79,6 +79,24 @@ impl AtomicFile {
         self.pending.is_some()
     }
 
+    /// Reserves space on the disk for the first `bytes` bytes, where the file system can.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`] if there is not as much.
+    pub fn reserve(&self, bytes: u64) -> Result<(), OutputError> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        use rustix::io::Errno;
+        if !self.is_regular() || bytes == 0 {
+            return Ok(());
+        }
+        match fallocate(&self.file, FallocateFlags::empty(), 0, bytes) {
+            Err(cause @ (Errno::NOSPC | Errno::DQUOT)) => {
+                Err(OutputError::from_write(&self.path, cause.into()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Writes all of `bytes` at an offset, from any number of threads at once.
     ///
     /// # Errors
