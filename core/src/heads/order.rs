@@ -8,6 +8,8 @@ use std::cmp::Ordering;
 
 /// Up to this number of records are sorted by the heads that follow, beside them on the stack.
 const COMPARED_MOST: usize = 24;
+/// Bits that agree, beyond those that the place takes, from which on heads are taken further on in the keys.
+const AGREED_MOST: u32 = 16;
 /// The most levels of recursion, so that the stack is bounded; deeper, whole keys are compared.
 const DEPTH_MOST: u32 = 64;
 
@@ -63,23 +65,40 @@ impl<'r, K: Keyed> Sorter<'r, K> {
         if agreed > DEPTH_MOST {
             return self.compare(numbers);
         }
-        let Some(depth) = self.depth_of_difference(numbers, depth) else {
-            return;
-        };
-        if depth == usize::MAX {
-            return self.compare(numbers);
+        let mut depth = depth;
+        let mut agree = self.take_heads(numbers, spare, depth);
+        if agree > self.place_bits + AGREED_MOST {
+            depth = match self.depth_of_difference(numbers, depth) {
+                None => return,
+                Some(usize::MAX) => return self.compare(numbers),
+                Some(depth) => depth,
+            };
+            agree = self.take_heads(numbers, spare, depth);
         }
+        // The bits in which all agree give way to bits that follow those that the place would take.
+        let shift = agree.min(self.place_bits);
         let flip = self.flip();
-        for number in numbers.iter_mut() {
-            let head = self.keys.head(self.place(*number), depth) ^ flip;
+        for (number, &head) in numbers.iter_mut().zip(&*spare) {
+            let head = head << shift ^ flip;
             *number = head >> self.place_bits << self.place_bits | self.place(*number) as u64;
         }
         radix::sort(numbers, spare);
-        let bytes = (u64::BITS - self.place_bits) as usize / 8;
+        let bytes = (shift + u64::BITS - self.place_bits) as usize / 8;
         let alike = |a: &u64, b: &u64| a >> self.place_bits == b >> self.place_bits;
         for group in numbers.chunk_by_mut(alike).filter(|group| group.len() > 1) {
             self.sort_from(group, spare, depth + bytes, agreed + 1);
         }
+    }
+
+    /// Takes the heads of records at `depth`. Returns the number of bits that they begin with alike.
+    fn take_heads(&self, numbers: &[u64], heads: &mut [u64], depth: usize) -> u32 {
+        let first = self.keys.head(self.place(numbers[0]), depth);
+        let mut differ = 0;
+        for (&number, head) in numbers.iter().zip(heads) {
+            *head = self.keys.head(self.place(number), depth);
+            differ |= *head ^ first;
+        }
+        differ.leading_zeros()
     }
 
     /// Sorts at most [`COMPARED_MOST`] records by insertion. Each key is fetched once for its head at `depth`, and

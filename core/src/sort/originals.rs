@@ -7,6 +7,7 @@
 
 use super::records::{Form, Kind};
 use super::source::{Section, Source};
+use super::store::too_long;
 use crate::error::{InputError, MemoryError, Result};
 use crate::failure::Failure;
 use crate::ingest::Means;
@@ -142,13 +143,26 @@ impl Originals {
     }
 
     /// Returns a record's place with its length.
+    ///
+    /// # Errors
+    /// [`Error::Record`](crate::error::Error::Record) if it has 4 GiB or more.
     #[inline(always)]
-    pub(super) fn note(&self, at: u64, length: usize) -> Place {
-        let length = length as u64;
-        if length >= LENGTH_MOST {
-            self.long.lock().insert(at, length);
+    pub(super) fn note(&self, at: u64, length: usize) -> Result<Place> {
+        let length = match length as u64 {
+            short if short < LENGTH_MOST => short,
+            long => self.note_long(at, long)?,
+        };
+        Ok(at << LENGTH_BITS | length)
+    }
+
+    #[cold]
+    fn note_long(&self, at: u64, length: u64) -> Result<u64> {
+        // A line without its newline gets one.
+        if length >= u64::from(u32::MAX) {
+            return Err(too_long(length as usize));
         }
-        at << LENGTH_BITS | length.min(LENGTH_MOST)
+        self.long.lock().insert(at, length);
+        Ok(LENGTH_MOST)
     }
 
     /// Returns where a noted record begins, and its length.
@@ -171,11 +185,17 @@ impl Originals {
         }
     }
 
-    /// Copies the records of a range to `into`, which they fill: one after the other.
+    /// Copies the records of a range to `into`, which they fill: one after the other. Shows where each ends.
     ///
     /// # Errors
     /// [`InputError::Changed`] if their lengths are no longer those that were noted.
-    pub(super) fn copy(&self, places: &[Place], form: &Form, into: &mut [u8]) -> Result<()> {
+    pub(super) fn copy(
+        &self,
+        places: &[Place],
+        form: &Form,
+        into: &mut [u8],
+        mut end_at: impl FnMut(usize, usize),
+    ) -> Result<()> {
         let are_lines = form.kind == Kind::Lines;
         let mut end = 0;
         for (number, &place) in places.iter().enumerate() {
@@ -194,6 +214,7 @@ impl Originals {
                 *newline = b'\n';
                 end += 1;
             }
+            end_at(number, end);
         }
         if end == into.len() { Ok(()) } else { self.are_changed(places) }
     }

@@ -98,20 +98,20 @@ impl Piling for Whole {
 
 impl Placed<'_> {
     #[inline(always)]
-    fn of(&self, record: &[u8]) -> [u8; PLACE_BYTES] {
+    fn of(&self, record: &[u8]) -> Result<[u8; PLACE_BYTES]> {
         let offset = record.as_ptr().addr() - self.first.addr();
-        self.originals.note(self.at + offset as u64, record.len()).to_ne_bytes()
+        Ok(self.originals.note(self.at + offset as u64, record.len())?.to_ne_bytes())
     }
 }
 
 impl Piling for Placed<'_> {
     #[inline(always)]
     fn append(&self, pile: &mut Pile, range: u32, stretch: u32, record: &[u8]) -> Result<()> {
-        pile.append_as(range, stretch, &self.of(record), record.len())
+        pile.append_as(range, stretch, &self.of(record)?, record.len())
     }
 
     fn append_unended(&self, pile: &mut Pile, range: u32, stretch: u32, line: &[u8]) -> Result<()> {
-        pile.append_as(range, stretch, &self.of(line), line.len() + 1)
+        pile.append_as(range, stretch, &self.of(line)?, line.len() + 1)
     }
 }
 

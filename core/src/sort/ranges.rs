@@ -177,37 +177,33 @@ impl<'r> Worker<'r> {
         let Worker { pass, data, numbers, starts, out } = self;
         let data = data.bytes(bytes)?;
         let numbers: &mut [u64] = bytemuck::cast_slice_mut(numbers.bytes(2 * 8 * records)?);
+        let starts: &mut [u32] = match starts_bytes {
+            0 => &mut [],
+            bytes => bytemuck::cast_slice_mut(starts.bytes(bytes)?),
+        };
         let means = pass.means();
         let segments = Segments::new(range, &means)?;
         match pass.originals {
             Some(originals) => {
                 let places = &mut numbers[..records];
                 segments.fill(&means, bytemuck::cast_slice_mut(places))?;
-                originals.copy(places, form, data)?;
+                match starts.split_first_mut() {
+                    Some((first, ends)) => {
+                        *first = 0;
+                        let end_at = |number: usize, end: usize| ends[number] = end as u32;
+                        originals.copy(places, form, data, end_at)?;
+                    }
+                    None => originals.copy(places, form, data, |_, _| ())?,
+                }
             }
-            None => segments.fill(&means, data)?,
+            None => {
+                segments.fill(&means, data)?;
+                form.find_ends(data, starts);
+            }
         }
         pass.blocks.release(pass.pool.workers() * IDLE_BYTES_PER_WORKER);
         if let Kind::Fixed(size) = form.kind {
             return pass.sort(&Fixed { bytes: data, size }, numbers, out, target);
-        }
-        let starts: &mut [u32] = bytemuck::cast_slice_mut(starts.bytes(4 * (records + 1))?);
-        starts[0] = 0;
-        if form.kind == Kind::Lines {
-            let ends = memchr::memchr_iter(b'\n', data).map(|end| end as u32 + 1);
-            let found = starts[1..].iter_mut().zip(ends).map(|(start, end)| *start = end).count();
-            // A newline of one that was read again may be elsewhere now.
-            if let Some(originals) = pass.originals
-                && (found < records || starts[records] as usize != bytes)
-            {
-                return originals.are_changed(&numbers[..records]);
-            }
-        } else {
-            let mut end = 0;
-            for start in &mut starts[1..] {
-                end += form.first(&data[end..]).len();
-                *start = end as u32;
-            }
         }
         pass.sort(&Lines { bytes: data, starts }, numbers, out, target)
     }

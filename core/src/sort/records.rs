@@ -141,6 +141,22 @@ impl Form {
         }
     }
 
+    /// Fills `starts` with 0 and with the ends of records that follow each other; of records of one size it is empty.
+    pub(super) fn find_ends(&self, records: &[u8], starts: &mut [u32]) {
+        let Some((first, ends)) = starts.split_first_mut() else { return };
+        *first = 0;
+        if self.kind == Kind::Lines {
+            let newlines = memchr::memchr_iter(b'\n', records).map(|newline| newline as u32 + 1);
+            ends.iter_mut().zip(newlines).for_each(|(end, newline)| *end = newline);
+            return;
+        }
+        let mut at = 0;
+        for end in ends {
+            at += self.first(&records[at..]).len();
+            *end = at as u32;
+        }
+    }
+
     pub(super) fn has_one_size(&self) -> bool {
         matches!(self.kind, Kind::Fixed(_))
     }

@@ -263,11 +263,7 @@ impl Pile {
     }
 
     fn append_large(&mut self, range: u32, stretch: u32, record: &[u8]) -> Result<()> {
-        let Ok(length) = u32::try_from(record.len()) else {
-            let place = Place::stage("a record to be sorted");
-            let cause = format!("{} bytes; a record has at most {}", record.len(), u32::MAX);
-            return Err(Error::Record { place, cause: cause.into() });
-        };
+        let Ok(length) = u32::try_from(record.len()) else { return Err(too_long(record.len())) };
         let header = header(stretch, length);
         let bytes = HEADER_BYTES + record.len();
         // Each range may need a chunk besides, which is of a slab.
@@ -461,6 +457,13 @@ impl Pile {
             }
         }
     }
+}
+
+/// Returns the error of a record that is too long to be sorted.
+pub(super) fn too_long(bytes: usize) -> Error {
+    let place = Place::stage("a record to be sorted");
+    let cause = format!("{bytes} bytes; a record has at most {}", u32::MAX);
+    Error::Record { place, cause: cause.into() }
 }
 
 /// What is in front of a segment.

@@ -167,13 +167,13 @@ impl Feed<'_> {
 
     /// A reader's life: reads splits into free buffers until there are none, or too many readers.
     fn serve(&self, number: usize) {
-        let (mut open, mut waits) = (Opened::none(), Waits::begin());
+        let mut open = Opened::none();
         while let Some(mut unit) = self.take_free() {
             let Some((splits, owner)) = self.begin_load(number) else {
                 self.put_down(unit);
                 continue;
             };
-            let reading = timeline::begin(timeline::Kind::Read);
+            let (reading, waits) = (timeline::begin(timeline::Kind::Read), Waits::begin());
             let read = self.means.failure.attempt(splits.start, STAGE, || {
                 unit.read_splits(self.ranged, splits.clone(), &self.means.plan.cut, &mut open)
             });
@@ -184,7 +184,7 @@ impl Feed<'_> {
                 continue;
             }
             let bytes = (splits.end - splits.start) * self.ranged.layout.split_bytes();
-            self.watch.add(took, waits.any_since());
+            self.watch.add(took, waits.any());
             self.watch.loads.fetch_add(1, Ordering::Relaxed);
             self.put_up(Load { owner, unit }, took, bytes);
         }
@@ -371,7 +371,7 @@ mod tests {
             Next::Read(splits) => {
                 let done = failure.attempt(0, STAGE, || {
                     let mut reader = Reader::new(blocks, 64 << 10)?;
-                    feed.read_own(splits, &mut reader, &mut None)?;
+                    feed.read_own(splits, &mut reader)?;
                     let bytes = reader.read.pieces.iter().map(|piece| piece.records.len() as u64);
                     read.fetch_add(bytes.sum(), Ordering::Relaxed);
                     Ok(())

@@ -2,7 +2,7 @@
 //! away because it had nothing to do. Time alone would not distinguish waiting for a disk from waiting for a
 //! processor that others use, too.
 
-/// Waits of one thread so far.
+/// The number of waits of one thread when a read began.
 pub(super) struct Waits(i64);
 
 impl Waits {
@@ -11,10 +11,9 @@ impl Waits {
         Waits(voluntary_switches())
     }
 
-    /// Returns whether this thread has waited since the last call.
-    pub(super) fn any_since(&mut self) -> bool {
-        let now = voluntary_switches();
-        std::mem::replace(&mut self.0, now) != now
+    /// Returns whether this thread has waited since then.
+    pub(super) fn any(&self) -> bool {
+        voluntary_switches() != self.0
     }
 }
 
@@ -35,10 +34,10 @@ mod tests {
 
     #[test]
     fn sleeping_is_waiting_and_working_is_not() {
-        let mut waits = Waits::begin();
+        let waits = Waits::begin();
         let sum: u64 = std::hint::black_box((0..1000).sum());
-        assert!(sum > 0 && !waits.any_since());
+        assert!(sum > 0 && !waits.any());
         std::thread::sleep(Duration::from_millis(1));
-        assert!(waits.any_since() && !waits.any_since());
+        assert!(waits.any() && !Waits::begin().any());
     }
 }

@@ -273,19 +273,13 @@ impl<'p> Feed<'p> {
     }
 
     /// Reads splits for the worker that maps them.
-    pub(super) fn read_own(
-        &self,
-        splits: Range<u64>,
-        reader: &mut Reader,
-        waits: &mut Option<Waits>,
-    ) -> Result<Duration> {
+    pub(super) fn read_own(&self, splits: Range<u64>, reader: &mut Reader) -> Result<Duration> {
         let reading = timeline::begin(timeline::Kind::Read);
+        // Between reads a worker waits for other things, such as a lock.
+        let waits = self.may_read_ahead().then(Waits::begin);
         reader.read_splits(self.ranged, splits, &self.means.plan.cut)?;
         let took = reading.end();
-        if self.may_read_ahead() {
-            let waited = waits.get_or_insert_with(Waits::begin).any_since();
-            self.watch.add(took, waited);
-        }
+        waits.iter().for_each(|waits| self.watch.add(took, waits.any()));
         Ok(took)
     }
 

@@ -4,7 +4,6 @@
 //! block as the calling thread reads them (`stream.rs`). The taker sees the same unit in each case.
 
 use super::ahead::AheadTotals;
-use super::blocked::Waits;
 use super::feed::{Feed, Means, STAGE};
 use super::reader::Reader;
 use super::stream::{StreamQueue, read_stream};
@@ -38,19 +37,13 @@ pub struct Intake<'p> {
     way: Way<'p>,
     /// Set if a worker reads the splits that it has taken in units, and not all at once.
     units: Option<&'p Units>,
-    hands: PerWorker<Hand>,
+    readers: PerWorker<Reader>,
 }
 
 enum Way<'p> {
     Ranged(&'p Feed<'p>),
     Packed(Supply<'p>),
     Stream(&'p StreamSource, StreamQueue<'p>),
-}
-
-/// A worker's tools for reading.
-struct Hand {
-    reader: Reader,
-    waits: Option<Waits>,
 }
 
 impl<'p> Intake<'p> {
@@ -73,7 +66,7 @@ impl<'p> Intake<'p> {
     }
 
     fn of(means: Means<'p>, way: Way<'p>) -> Intake<'p> {
-        Intake { means, way, units: None, hands: PerWorker::new(means.pool.workers()) }
+        Intake { means, way, units: None, readers: PerWorker::new(means.pool.workers()) }
     }
 
     /// Such that a worker reads the splits that it has taken in these units, each just before it is used.
@@ -152,22 +145,22 @@ impl<'p> Intake<'p> {
     pub fn read(&self, worker: usize, splits: Range<u64>, take: Take<'_>) -> Step {
         let Way::Ranged(feed) = &self.way else { return Step::Done };
         let Means { plan, blocks, failure, .. } = self.means;
-        let make = || Ok(Hand { reader: Reader::new(blocks, plan.unit_bytes)?, waits: None });
+        let make = || Reader::new(blocks, plan.unit_bytes);
         let units = self.units.unwrap_or(feed.units());
         let mut rest = splits.clone();
         while rest.start < rest.end && (rest == splits || !failure.stops()) {
             let at_once = self.units.map_or(u64::MAX, Units::now).min(rest.end - rest.start);
             let now = rest.start..rest.start + at_once;
             rest.start = now.end;
-            let read = |hand: &mut Hand| {
-                let ingest = feed.read_own(now.clone(), &mut hand.reader, &mut hand.waits)?;
-                let unit = &mut hand.reader.read;
+            let read = |reader: &mut Reader| {
+                let ingest = feed.read_own(now.clone(), reader)?;
+                let unit = &mut reader.read;
                 (unit.stretch, unit.ingest) = (splits.start, ingest);
                 take(unit)?;
                 units.add(worker, now.end - now.start, ingest + unit.mapping);
                 Ok(())
             };
-            if self.attempt(now.start, || self.hands.with(worker, make, read)) == Step::Done {
+            if self.attempt(now.start, || self.readers.with(worker, make, read)) == Step::Done {
                 return Step::Done;
             }
         }
