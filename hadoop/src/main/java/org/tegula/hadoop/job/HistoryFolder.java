@@ -211,12 +211,16 @@ public final class HistoryFolder {
                 return Optional.empty();
             }
             Named job = found.get(found.size() - 1);
-            JobHistoryParser parser = new JobHistoryParser(files, job.file);
-            JobHistoryParser.JobInfo info = parser.parse();
-            if (parser.getParseException() != null) {
-                throw new IOException(job.file + " is no whole history: delete it", parser.getParseException());
+            try {
+                JobHistoryParser parser = new JobHistoryParser(files, job.file);
+                JobHistoryParser.JobInfo info = parser.parse();
+                if (parser.getParseException() != null) {
+                    throw parser.getParseException();
+                }
+                return Optional.of(PastJob.of(job.job, info, settings(files, id), job.file));
+            } catch (IOException | RuntimeException e) { // Hadoop's parser throws both
+                throw new IOException(job.file + " is no whole history: delete it", e);
             }
-            return Optional.of(new PastJob(job.job, info, settings(files, id), job.file));
         }
     }
 

@@ -1,5 +1,6 @@
 package org.tegula.hadoop.job;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -25,13 +26,28 @@ final class PastJob implements JobFacts {
     private static final String SUCCEEDED = JobStatus.State.SUCCEEDED.name();
     private static final String FAILED = JobStatus.State.FAILED.name();
 
+    /** As many as Hadoop numbers with six digits, and its clusters run. */
+    private static final int MOST_TASKS = 1_000_000;
+
     private final JobIndexInfo named;
     private final JobInfo info;
     private final Path settings;
     private final Path history;
 
-    /** Takes the name of its history, its contents, and both files. */
-    PastJob(JobIndexInfo named, JobInfo info, Path settings, Path history) {
+    /** Takes the name of its history, its contents, and both files. A history that says what cannot be is refused. */
+    static PastJob of(JobIndexInfo named, JobInfo info, Path settings, Path history) throws IOException {
+        PastJob job = new PastJob(named, info, settings, history);
+        job.status();
+        job.counters();
+        for (long tasks : new long[] {info.getTotalMaps(), info.getTotalReduces()}) {
+            if (tasks < 0 || tasks > MOST_TASKS) {
+                throw new IOException("A job has no " + tasks + " tasks");
+            }
+        }
+        return job;
+    }
+
+    private PastJob(JobIndexInfo named, JobInfo info, Path settings, Path history) {
         this.named = named;
         this.info = info;
         this.settings = settings;
@@ -115,7 +131,7 @@ final class PastJob implements JobFacts {
 
     private static String[] errors(TaskInfo task) {
         return attempts(task).stream()
-                .filter(each -> each.getTaskStatus().equals(FAILED))
+                .filter(each -> FAILED.equals(each.getTaskStatus()))
                 .map(TaskAttemptInfo::getError)
                 .toArray(String[]::new);
     }
@@ -160,7 +176,7 @@ final class PastJob implements JobFacts {
         Report(TaskID id, TaskInfo task, String[] errors) {
             super(
                     id,
-                    task.getTaskStatus().equals(SUCCEEDED) ? 1 : 0,
+                    SUCCEEDED.equals(task.getTaskStatus()) ? 1 : 0,
                     "",
                     errors,
                     status(task),
@@ -174,7 +190,7 @@ final class PastJob implements JobFacts {
 
         /** Hadoop's parser calls a task failed that was killed, but knows of no attempt that is to blame. */
         private static TIPStatus status(TaskInfo task) {
-            if (task.getTaskStatus().equals(SUCCEEDED)) {
+            if (SUCCEEDED.equals(task.getTaskStatus())) {
                 return TIPStatus.COMPLETE;
             }
             return task.getFailedDueToAttemptId() == null ? TIPStatus.KILLED : TIPStatus.FAILED;
@@ -195,10 +211,11 @@ final class PastJob implements JobFacts {
 
         private static Status status(TaskAttemptInfo attempt, JobInfo job) {
             TaskInfo task = job.getAllTasks().get(attempt.getAttemptId().getTaskID());
-            boolean isLast = attempt.getAttemptId().equals(task.getFailedDueToAttemptId());
-            return attempt.getTaskStatus().equals(FAILED) && isLast
-                    ? Status.TIPFAILED
-                    : Status.valueOf(attempt.getTaskStatus());
+            boolean isLast = task != null && attempt.getAttemptId().equals(task.getFailedDueToAttemptId());
+            if (FAILED.equals(attempt.getTaskStatus())) {
+                return isLast ? Status.TIPFAILED : Status.FAILED;
+            }
+            return SUCCEEDED.equals(attempt.getTaskStatus()) ? Status.SUCCEEDED : Status.KILLED;
         }
     }
 }

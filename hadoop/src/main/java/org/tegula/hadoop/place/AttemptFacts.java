@@ -1,6 +1,5 @@
 package org.tegula.hadoop.place;
 
-import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import org.apache.hadoop.io.Text;
@@ -27,12 +26,10 @@ record AttemptFacts(long silentNanos, float progress, String status, Counters co
         counters.write(out);
     }
 
-    static AttemptFacts read(DataInput in) throws IOException {
+    static AttemptFacts read(Message in) throws IOException {
         long silent = in.readLong();
         float progress = in.readFloat();
-        String status = Text.readString(in);
-        Counters counters = new Counters();
-        counters.readFields(in);
-        return new AttemptFacts(silent, progress, status, counters);
+        String status = in.text();
+        return new AttemptFacts(silent, progress, status, in.read(new Counters()));
     }
 }

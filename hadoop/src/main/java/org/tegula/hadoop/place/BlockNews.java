@@ -1,6 +1,5 @@
 package org.tegula.hadoop.place;
 
-import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -12,6 +11,8 @@ import org.tegula.hadoop.cache.PairCache;
 /** The pairs that the cache of a place has taken since this was last sent to the driver. */
 final class BlockNews implements PairCache.Listener {
     private static final int MOST = 10_000;
+    /** Of a block on its way: three texts, two places and a slot. */
+    private static final int LEAST_BYTES = 3 + 2 * Long.BYTES + Integer.BYTES;
 
     private record Kept(BlockKey key, int home) {}
 
@@ -45,10 +46,9 @@ final class BlockNews implements PairCache.Listener {
     }
 
     /** Tells the driver's cache. */
-    static void read(DataInput in, PairCache cache) throws IOException {
-        for (int left = in.readInt(); left > 0; left--) {
-            BlockKey key = new BlockKey(
-                    Text.readString(in), Text.readString(in), in.readLong(), in.readLong(), Text.readString(in));
+    static void read(Message in, PairCache cache) throws IOException {
+        for (int left = in.count(LEAST_BYTES); left > 0; left--) {
+            BlockKey key = new BlockKey(in.text(), in.text(), in.readLong(), in.readLong(), in.text());
             cache.keptElsewhere(key, in.readInt());
         }
     }

@@ -2,7 +2,6 @@ package org.tegula.hadoop.place;
 
 import java.io.BufferedInputStream;
 import java.io.Closeable;
-import java.io.DataInput;
 import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
@@ -16,7 +15,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
-import org.apache.hadoop.io.DataInputBuffer;
 import org.apache.hadoop.io.DataOutputBuffer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,6 +28,10 @@ final class Calls implements Closeable {
     static final String CONNECTION_ENDED = "its connection ended";
 
     private static final int MOST_BYTES = 1 << 30;
+    /** The kind of a message, its number, and what is called. */
+    private static final int HEAD_BYTES = 1 + Long.BYTES + 1;
+
+    private static final Op[] OPS = Op.values();
     private static final byte CALL = 0;
     private static final byte ANSWER = 1;
     private static final byte FAULT = 2;
@@ -41,13 +43,13 @@ final class Calls implements Closeable {
     private final ExecutorService threads;
     private final Consumer<String> onEnd;
     private final AtomicLong numbers = new AtomicLong();
-    private final Map<Long, CompletableFuture<DataInput>> waiting = new ConcurrentHashMap<>();
+    private final Map<Long, CompletableFuture<Message>> waiting = new ConcurrentHashMap<>();
     private String ended;
 
     /** Answers calls of the other end. */
     interface Handler {
         /** What is thrown is thrown at the caller. */
-        Body handle(Op op, DataInput in) throws Exception;
+        Body handle(Op op, Message in) throws Exception;
     }
 
     /**
@@ -74,9 +76,9 @@ final class Calls implements Closeable {
     }
 
     /** Sends a call; the answer comes, or a fault of the other end as a {@link RemoteFault}. */
-    CompletableFuture<DataInput> send(Op op, Body body) {
+    CompletableFuture<Message> send(Op op, Body body) {
         long number = numbers.incrementAndGet();
-        CompletableFuture<DataInput> answer = new CompletableFuture<>();
+        CompletableFuture<Message> answer = new CompletableFuture<>();
         synchronized (this) {
             if (ended != null) {
                 answer.completeExceptionally(new EOFException(ended));
@@ -109,16 +111,19 @@ final class Calls implements Closeable {
         }
     }
 
-    private void readAll() {
+    /** Reads up to the end of the connection. */
+    void readAll() {
         try (DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream(), 1 << 16))) {
             while (true) {
                 int length = in.readInt();
-                if (length < 0 || length > MOST_BYTES) {
-                    throw new IOException("a message of " + length + " bytes");
+                if (length < HEAD_BYTES || length > MOST_BYTES) {
+                    throw new IOException("it sent a message of " + length + " bytes");
                 }
-                byte[] bytes = in.readNBytes(length);
-                DataInputBuffer frame = new DataInputBuffer();
-                frame.reset(bytes, bytes.length);
+                byte[] bytes = in.readNBytes(length); // more is made as more comes
+                if (bytes.length < length) {
+                    throw new EOFException();
+                }
+                Message frame = new Message(bytes);
                 take(frame.readByte(), frame.readLong(), frame.readByte(), frame);
             }
         } catch (SocketTimeoutException e) {
@@ -128,27 +133,35 @@ final class Calls implements Closeable {
         }
     }
 
-    private void take(byte kind, long number, byte op, DataInput in) throws IOException {
+    private void take(byte kind, long number, byte op, Message in) throws IOException {
+        if (kind < CALL || kind > FAULT) {
+            throw new IOException("it sent a message of kind " + kind);
+        }
         if (kind == CALL) {
-            threads.execute(() -> answer(number, Op.values()[op], in));
+            threads.execute(() -> answer(number, op, in));
             return;
         }
-        CompletableFuture<DataInput> answer = waiting.remove(number);
+        CompletableFuture<Message> answer = waiting.remove(number);
         if (answer == null) {
             return;
         }
-        if (kind == FAULT) {
-            answer.completeExceptionally(RemoteFault.read(in));
-        } else {
+        if (kind == ANSWER) {
             answer.complete(in);
+            return;
+        }
+        try {
+            answer.completeExceptionally(RemoteFault.read(in));
+        } catch (IOException e) {
+            answer.completeExceptionally(e);
+            throw e;
         }
     }
 
-    private void answer(long number, Op op, DataInput in) {
+    private void answer(long number, byte op, Message in) {
         try {
             Body body;
             try {
-                body = handler.handle(op, in);
+                body = handler.handle(Message.at(op, OPS), in);
             } catch (Throwable e) { // also errors of programs: their driver is told
                 write(FAULT, number, null, out -> RemoteFault.write(e, out));
                 return;

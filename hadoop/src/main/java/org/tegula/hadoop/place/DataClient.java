@@ -4,7 +4,6 @@ import java.io.BufferedInputStream;
 import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
-import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
@@ -36,25 +35,18 @@ final class DataClient {
     /** The stream of a {@link RunEncoder} at another place. */
     InputStream open(String address, String job, MapOutput output, int[] partitions, boolean objects)
             throws IOException {
-        return open(address, "place " + output.place(), job, output.attempt(), partitions, objects);
+        DataRequest request = new DataRequest(job, output.attempt(), partitions, objects);
+        return open(address, "place " + output.place(), request);
     }
 
     /** The bytes of a file that is in the memory of another place. */
     InputStream openHeld(String address, String place, String id) throws IOException {
-        return open(address, place, DataServer.HELD_FILE, id, new int[0], false);
+        return open(address, place, DataRequest.ofFile(id));
     }
 
-    private InputStream open(
-            String address, String place, String job, String attempt, int[] partitions, boolean objects)
-            throws IOException {
+    private InputStream open(String address, String place, DataRequest asked) throws IOException {
         DataOutputBuffer request = new DataOutputBuffer();
-        request.writeUTF(job);
-        request.writeUTF(attempt);
-        request.writeInt(partitions.length);
-        for (int each : partitions) {
-            request.writeInt(each);
-        }
-        request.writeBoolean(objects);
+        asked.write(request);
         Deque<Connection> there = idle.computeIfAbsent(address, none -> new ConcurrentLinkedDeque<>());
         Connection connection = there.poll();
         if (connection == null) {
@@ -87,74 +79,22 @@ final class DataClient {
         }
     }
 
-    /** Reads chunks up to the end. */
-    private static final class Chunks extends InputStream {
+    /** Chunks of a connection, which is used again if all were read. */
+    private static final class Chunks extends ChunkStream {
         private final Connection connection;
         private final Deque<Connection> idle;
-        private final String from;
-        private int left;
-        private boolean ended;
-        private boolean isBroken;
 
         Chunks(Connection connection, Deque<Connection> idle, String from) {
+            super(connection.in, from);
             this.connection = connection;
             this.idle = idle;
-            this.from = from;
         }
 
-        private boolean hasMore() throws IOException {
-            if (left == 0 && !ended) {
-                left = readLength();
-                ended = left == DataServer.END;
-            }
-            return !ended;
-        }
-
-        private int readLength() throws IOException {
-            isBroken = true;
-            try {
-                int length = connection.in.readInt();
-                if (length == DataServer.FAULT) {
-                    throw new IOException("From " + from + ": " + connection.in.readUTF());
-                }
-                isBroken = false;
-                return length;
-            } catch (EOFException e) {
-                throw new IOException("The pairs of " + from + " ended on their way", e);
-            }
-        }
-
-        @Override
-        public int read() throws IOException {
-            if (!hasMore()) {
-                return -1;
-            }
-            left--;
-            return connection.in.readUnsignedByte();
-        }
-
-        @Override
-        public int read(byte[] target, int start, int length) throws IOException {
-            if (length == 0) {
-                return 0;
-            }
-            if (!hasMore()) {
-                return -1;
-            }
-            int count = connection.in.read(target, start, Math.min(length, left));
-            if (count < 0) {
-                throw new EOFException("The pairs of " + from + " ended on their way");
-            }
-            left -= count;
-            return count;
-        }
-
-        /** Uses the connection again if all was read. */
         @Override
         public void close() throws IOException {
             boolean whole = false;
             try {
-                whole = !isBroken && left == 0 && !hasMore();
+                whole = isWhole();
             } finally {
                 if (whole) {
                     idle.push(connection);

@@ -28,9 +28,6 @@ final class DataServer implements Closeable {
 
     static final int FAULT = -1;
 
-    /** In place of a job's name, for the bytes of a file in memory; its name is in place of the attempt's. */
-    static final String HELD_FILE = "";
-
     static final int CHUNK_BYTES = 1 << 16;
 
     private static final Logger LOG = LoggerFactory.getLogger(DataServer.class);
@@ -90,20 +87,14 @@ final class DataServer implements Closeable {
     }
 
     private void answer(DataInputStream in, DataOutputStream out) throws IOException {
-        String job = in.readUTF();
-        String attempt = in.readUTF();
-        int[] partitions = new int[in.readInt()];
-        for (int i = 0; i < partitions.length; i++) {
-            partitions[i] = in.readInt();
-        }
-        boolean objects = in.readBoolean();
-        if (job.equals(HELD_FILE)) {
-            writeHeld(attempt, out);
+        DataRequest asked = DataRequest.read(in);
+        if (asked.isOfFile()) {
+            writeHeld(asked.attempt(), out);
             return;
         }
         RunEncoder encoder;
         try {
-            encoder = outputs.encoder(job, attempt, partitions, objects);
+            encoder = outputs.encoder(asked.job(), asked.attempt(), asked.partitions(), asked.objects());
         } catch (IOException e) {
             fail(e, out);
             return;

@@ -1,6 +1,5 @@
 package org.tegula.hadoop.place;
 
-import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -10,7 +9,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.fs.FileStatus;
-import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.security.UserGroupInformation;
@@ -63,7 +61,7 @@ final class FileCalls implements DriverFiles {
         }
     }
 
-    private DataInput ask(Kind kind, String path, Body more) throws IOException {
+    private Message ask(Kind kind, String path, Body more) throws IOException {
         String user = UserGroupInformation.getCurrentUser().getShortUserName();
         try {
             return driver.send(Op.FILES, out -> {
@@ -92,21 +90,22 @@ final class FileCalls implements DriverFiles {
 
     @Override
     public FileStatus status(String path) throws IOException {
-        DataInput answer = ask(Kind.STATUS, path, Body.EMPTY);
+        Message answer = ask(Kind.STATUS, path, Body.EMPTY);
         return answer.readBoolean() ? status(answer) : null;
     }
 
-    @SuppressWarnings("deprecation") // its other form is for protocol buffers
-    private static FileStatus status(DataInput in) throws IOException {
-        FileStatus status = new FileStatus();
-        status.readFields(in);
-        return status;
+    /** Of the status of a file, its length comes first. */
+    static FileStatus status(Message in) throws IOException {
+        in.mark(0);
+        in.count(1);
+        in.reset();
+        return in.read(new FileStatus());
     }
 
     @Override
     public FileStatus[] list(String path) throws IOException {
-        DataInput answer = ask(Kind.LIST, path, Body.EMPTY);
-        FileStatus[] all = new FileStatus[answer.readInt()];
+        Message answer = ask(Kind.LIST, path, Body.EMPTY);
+        FileStatus[] all = new FileStatus[answer.count(Integer.BYTES)];
         for (int i = 0; i < all.length; i++) {
             all[i] = status(answer);
         }
@@ -169,18 +168,19 @@ final class FileCalls implements DriverFiles {
 
     @Override
     public FileVersion version(String path) throws IOException {
-        DataInput answer = ask(Kind.VERSION, path, Body.EMPTY);
-        return answer.readBoolean()
-                ? new FileVersion(answer.readLong(), answer.readLong(), answer.readUTF(), answer.readLong())
-                : null;
+        return version(ask(Kind.VERSION, path, Body.EMPTY));
+    }
+
+    static FileVersion version(Message in) throws IOException {
+        return in.readBoolean() ? new FileVersion(in.readLong(), in.readLong(), in.readUTF(), in.readLong()) : null;
     }
 
     /** Answers at the driver; what is added is at the place that calls. Other file systems than the disk know users. */
-    static Body answer(DataInput in, DriverFiles files, RemotePlace place) throws IOException {
-        Kind kind = Kind.values()[in.readByte()];
-        String user = Text.readString(in);
-        String path = Text.readString(in);
-        if (HeldFileSystems.isLocal(new Path(path))) {
+    static Body answer(Message in, DriverFiles files, RemotePlace place) throws IOException {
+        Kind kind = in.oneOf(Kind.values());
+        String user = in.text();
+        String path = in.text();
+        if (HeldFileSystems.isLocal(Message.path(path))) {
             return answer(kind, path, in, files, place);
         }
         try {
@@ -192,11 +192,14 @@ final class FileCalls implements DriverFiles {
     }
 
     private static UserGroupInformation user(String name) throws IOException {
+        if (name.isEmpty()) {
+            throw new IOException("A message was damaged on its way: it has no user");
+        }
         UserGroupInformation own = UserGroupInformation.getLoginUser();
         return own.getShortUserName().equals(name) ? own : UserGroupInformation.createRemoteUser(name);
     }
 
-    private static Body answer(Kind kind, String path, DataInput in, DriverFiles files, RemotePlace place)
+    private static Body answer(Kind kind, String path, Message in, DriverFiles files, RemotePlace place)
             throws IOException {
         return switch (kind) {
             case CONCERNS -> truth(files.concerns(path));
@@ -220,7 +223,7 @@ final class FileCalls implements DriverFiles {
             }
             case MKDIRS -> truth(files.mkdirs(path, permission(in)));
             case DELETE -> truth(files.delete(path, in.readBoolean()));
-            case RENAME -> truth(files.rename(path, Text.readString(in)));
+            case RENAME -> truth(files.rename(path, in.text()));
             case SET_PERMISSION -> truth(files.setPermission(path, permission(in)));
             case WRITE_TO_DISK -> {
                 files.writeToDisk(path);
@@ -240,7 +243,7 @@ final class FileCalls implements DriverFiles {
     }
 
     @SuppressWarnings("deprecation") // its other form is for protocol buffers
-    private static void write(FileStatus status, DataOutput out) throws IOException {
+    static void write(FileStatus status, DataOutput out) throws IOException {
         status.write(out);
     }
 
@@ -248,12 +251,12 @@ final class FileCalls implements DriverFiles {
         return out -> out.writeBoolean(value);
     }
 
-    private static FsPermission permission(DataInput in) throws IOException {
+    private static FsPermission permission(Message in) throws IOException {
         short code = in.readShort();
         return code == NO_PERMISSION ? null : new FsPermission(code);
     }
 
-    private static void write(FileVersion version, DataOutput out) throws IOException {
+    static void write(FileVersion version, DataOutput out) throws IOException {
         out.writeBoolean(version != null);
         if (version != null) {
             out.writeLong(version.length());

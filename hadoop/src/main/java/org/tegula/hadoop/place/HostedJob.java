@@ -1,6 +1,5 @@
 package org.tegula.hadoop.place;
 
-import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.lang.reflect.UndeclaredThrowableException;
@@ -14,7 +13,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.FileUtil;
-import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.TaskAttemptID;
 import org.apache.hadoop.mapreduce.MRConfig;
@@ -102,27 +100,29 @@ final class HostedJob {
     }
 
     /** Takes the output of all maps, of which this place has its own, and where that of the others is. */
-    void shuffled(DataInput in) throws IOException {
+    void shuffled(Message in) throws IOException {
         List<String> peers = new ArrayList<>();
-        for (int left = in.readInt(); left > 0; left--) {
-            peers.add(Text.readString(in));
+        for (int left = in.count(1); left > 0; left--) {
+            peers.add(in.text());
         }
         addresses = peers;
         maps = in.readInt();
         List<MapOutput> all = new ArrayList<>();
-        for (int left = in.readInt(); left > 0; left--) {
+        for (int left = in.count(1); left > 0; left--) {
             MapOutput each = MapOutput.read(in);
+            if (each.place() < 0 || each.place() >= peers.size()) {
+                throw new IOException(each.attempt() + " has run at no place: " + each.place());
+            }
             all.add(each.place() == place ? outputs.get(each.attempt()) : each);
         }
         shuffled = all;
     }
 
     /** Runs an attempt of a map task in this thread. */
-    Body map(DataInput in) throws Exception {
-        TaskAttemptID id = TaskAttemptID.forName(in.readUTF());
+    Body map(Message in) throws Exception {
+        TaskAttemptID id = in.attempt();
         int slot = in.readInt();
-        JobSplit.TaskSplitIndex split = new JobSplit.TaskSplitIndex();
-        split.readFields(in);
+        JobSplit.TaskSplitIndex split = in.split();
         Attempt attempt = part.map(id, slot, split);
         run(attempt, slot);
         MapOutput output = part.output(attempt);
@@ -134,8 +134,8 @@ final class HostedJob {
     }
 
     /** Runs an attempt of a reduce task in this thread. */
-    Body reduce(DataInput in) throws Exception {
-        TaskAttemptID id = TaskAttemptID.forName(in.readUTF());
+    Body reduce(Message in) throws Exception {
+        TaskAttemptID id = in.attempt();
         int home = in.readInt();
         Attempt attempt = part.reduce(id, home, shuffled, maps);
         run(attempt, home);
@@ -196,8 +196,8 @@ final class HostedJob {
     }
 
     /** Keeps the pairs that some attempts have written. */
-    Body keep(DataInput in) throws IOException, InterruptedException {
-        for (int left = in.readInt(); left > 0; left--) {
+    Body keep(Message in) throws IOException, InterruptedException {
+        for (int left = in.count(Short.BYTES); left > 0; left--) {
             part.accept(ended.get(in.readUTF()));
         }
         user.doAs((PrivilegedExceptionAction<Void>) () -> {

@@ -1,7 +1,6 @@
 package org.tegula.hadoop.place;
 
 import java.io.Closeable;
-import java.io.DataInput;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetSocketAddress;
@@ -99,13 +98,13 @@ final class HostedPlace implements Closeable {
         Thread server = new Thread(data::serve, "tegula-place-data");
         server.setDaemon(true);
         server.start();
-        DataInput answer = answerOf(driver.send(Op.HELLO, out -> {
+        Message answer = answerOf(driver.send(Op.HELLO, out -> {
             out.writeInt(number);
             out.writeLong(ProcessHandle.current().pid());
             Text.writeString(out, data.address());
         }));
         int slots = answer.readInt();
-        String folder = Text.readString(answer);
+        String folder = answer.text();
         conf = engineConf(SentSettings.read(answer));
         PairCache.shared(conf).listen(news);
         hosting = Hosting.of(number, folder, slots, conf, work -> help(slots, work));
@@ -123,7 +122,7 @@ final class HostedPlace implements Closeable {
         return conf;
     }
 
-    private static DataInput answerOf(java.util.concurrent.Future<DataInput> call)
+    private static Message answerOf(java.util.concurrent.Future<Message> call)
             throws IOException, InterruptedException {
         try {
             return call.get();
@@ -156,7 +155,7 @@ final class HostedPlace implements Closeable {
         return found;
     }
 
-    private Body handle(Op op, DataInput in) throws Exception {
+    private Body handle(Op op, Message in) throws Exception {
         ready.await();
         if (op == Op.BEGIN) {
             JobSpec spec = JobSpec.read(in);
@@ -198,11 +197,11 @@ final class HostedPlace implements Closeable {
         return Body.EMPTY;
     }
 
-    private void changeCache(Op op, DataInput in) throws IOException {
+    private void changeCache(Op op, Message in) throws IOException {
         PairCache cache = PairCache.shared(conf);
-        String path = Text.readString(in);
+        String path = in.text();
         if (op == Op.RENAMED) {
-            cache.renamed(path, Text.readString(in), this::version);
+            cache.renamed(path, in.text(), this::version);
         } else if (path.isEmpty()) {
             cache.clear();
         } else {

@@ -1,6 +1,5 @@
 package org.tegula.hadoop.place;
 
-import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import org.apache.hadoop.io.Text;
@@ -43,20 +42,16 @@ record JobSpec(
         }
     }
 
-    static JobSpec read(DataInput in) throws IOException {
+    static JobSpec read(Message in) throws IOException {
         String id = in.readUTF();
-        String folder = Text.readString(in);
-        String user = Text.readString(in);
+        String folder = in.text();
+        String user = in.text();
         long bufferBytes = in.readLong();
         int places = in.readInt();
         SentSettings settings = SentSettings.read(in);
-        Credentials credentials = new Credentials();
-        credentials.readFields(in);
+        Credentials credentials = in.read(new Credentials());
         int length = in.readInt();
-        byte[] splits = length == NOT_SENT ? null : new byte[length];
-        if (splits != null) {
-            in.readFully(splits);
-        }
+        byte[] splits = length == NOT_SENT ? null : in.bytes(length);
         return new JobSpec(id, folder, user, bufferBytes, places, settings, credentials, splits);
     }
 }

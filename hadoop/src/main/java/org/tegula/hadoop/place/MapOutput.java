@@ -1,6 +1,5 @@
 package org.tegula.hadoop.place;
 
-import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -40,11 +39,11 @@ public record MapOutput(int place, String attempt, List<RunRef> refs, List<Run> 
         }
     }
 
-    static MapOutput read(DataInput in) throws IOException {
+    static MapOutput read(Message in) throws IOException {
         int place = in.readInt();
         String attempt = in.readUTF();
         List<RunRef> refs = new ArrayList<>();
-        for (int left = in.readInt(); left > 0; left--) {
+        for (int left = in.count(Integer.BYTES); left > 0; left--) {
             refs.add(RunRef.read(in));
         }
         return new MapOutput(place, attempt, refs, null);

@@ -1,7 +1,6 @@
 package org.tegula.hadoop.place;
 
 import java.io.Closeable;
-import java.io.DataInput;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -182,14 +181,14 @@ final class PlaceHub implements Closeable {
             calls.start("place");
         }
 
-        private Body handle(Op op, DataInput in) throws IOException {
+        private Body handle(Op op, Message in) throws IOException {
             if (op != Op.HELLO) {
                 return place == null ? Body.EMPTY : place.handle(op, in);
             }
             int number = in.readInt();
             long pid = in.readLong();
-            String data = Text.readString(in);
-            place = places.get(number);
+            String data = in.text();
+            place = Message.at(number, places.toArray(RemotePlace[]::new));
             String own = folder + "-" + number + "-" + pid; // also places on one machine share the disk
             place.connected(calls, pid, data, own);
             return out -> {

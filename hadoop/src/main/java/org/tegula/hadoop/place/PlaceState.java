@@ -1,6 +1,5 @@
 package org.tegula.hadoop.place;
 
-import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import org.tegula.hadoop.cache.PairCache;
@@ -37,7 +36,7 @@ public record PlaceState(
         }
     }
 
-    static PlaceState read(DataInput in) throws IOException {
+    static PlaceState read(Message in) throws IOException {
         return new PlaceState(in.readLong(), in.readLong(), in.readLong(), in.readLong(), in.readLong(), in.readLong());
     }
 }

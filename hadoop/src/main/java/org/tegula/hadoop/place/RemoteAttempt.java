@@ -1,6 +1,5 @@
 package org.tegula.hadoop.place;
 
-import java.io.DataInput;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import org.apache.hadoop.mapred.Counters;
@@ -38,11 +37,11 @@ final class RemoteAttempt implements AttemptHandle {
             throw new InterruptedException("The attempt was stopped before it began");
         }
         heardNanos = System.nanoTime();
-        CompletableFuture<DataInput> call = part.send(this, op, task);
+        CompletableFuture<Message> call = part.send(this, op, task);
         if (stopped) {
             part.stop(this);
         }
-        DataInput answer = await(call);
+        Message answer = await(call);
         part.takeNews(answer);
         hear(AttemptFacts.read(answer));
         boolean leavesCommit = answer.readBoolean();
@@ -53,7 +52,7 @@ final class RemoteAttempt implements AttemptHandle {
     }
 
     /** A place answers after it was told to stop, too; interrupts come with that. */
-    private DataInput await(CompletableFuture<DataInput> call) throws Exception {
+    private Message await(CompletableFuture<Message> call) throws Exception {
         while (true) {
             try {
                 return call.get();

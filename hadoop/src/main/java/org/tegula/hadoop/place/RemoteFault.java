@@ -1,6 +1,5 @@
 package org.tegula.hadoop.place;
 
-import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -24,8 +23,8 @@ final class RemoteFault extends Exception {
         Text.writeString(out, StringUtils.stringifyException(fault));
     }
 
-    static RemoteFault read(DataInput in) throws IOException {
-        return new RemoteFault(Text.readString(in), Text.readString(in));
+    static RemoteFault read(Message in) throws IOException {
+        return new RemoteFault(in.text(), in.text());
     }
 
     /** The same, with the name of the place after its stack. */

@@ -1,6 +1,5 @@
 package org.tegula.hadoop.place;
 
-import java.io.DataInput;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -181,7 +180,7 @@ final class RemotePlace implements Place, PairCache.Listener {
     }
 
     /** Answers the place's own calls. */
-    Body handle(Op op, DataInput in) throws IOException {
+    Body handle(Op op, Message in) throws IOException {
         if (op == Op.FILES) {
             return FileCalls.answer(in, hub.files(), this);
         }
@@ -193,7 +192,7 @@ final class RemotePlace implements Place, PairCache.Listener {
             throw new IOException("The driver is not asked for " + op);
         }
         state = PlaceState.read(in);
-        for (int left = in.readInt(); left > 0; left--) {
+        for (int left = in.count(Short.BYTES); left > 0; left--) {
             String attempt = in.readUTF();
             AttemptFacts facts = AttemptFacts.read(in);
             for (RemotePlaceJob job : jobs) {

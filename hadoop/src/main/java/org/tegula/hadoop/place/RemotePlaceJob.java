@@ -1,6 +1,5 @@
 package org.tegula.hadoop.place;
 
-import java.io.DataInput;
 import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -95,7 +94,7 @@ final class RemotePlaceJob implements PlaceJob {
         }
     }
 
-    private DataInput call(Calls to, Op op, Body body) throws Exception {
+    private Message call(Calls to, Op op, Body body) throws Exception {
         try {
             return to.send(op, body).get();
         } catch (ExecutionException e) {
@@ -116,7 +115,7 @@ final class RemotePlaceJob implements PlaceJob {
         return place.name();
     }
 
-    CompletableFuture<DataInput> send(RemoteAttempt attempt, Op op, Body task) {
+    CompletableFuture<Message> send(RemoteAttempt attempt, Op op, Body task) {
         running.put(attempt.id().toString(), attempt);
         return begun().send(op, task)
                 .whenComplete((answer, fault) -> running.remove(attempt.id().toString()));
@@ -130,7 +129,7 @@ final class RemotePlaceJob implements PlaceJob {
         return running.get(attempt);
     }
 
-    void takeNews(DataInput answer) throws IOException {
+    void takeNews(Message answer) throws IOException {
         BlockNews.read(answer, job.resources().cache());
     }
 
@@ -181,7 +180,7 @@ final class RemotePlaceJob implements PlaceJob {
             return Begun.DONE;
         }
         List<String> all = new ArrayList<>(accepted);
-        CompletableFuture<DataInput> answer = now.send(Op.KEEP, out -> {
+        CompletableFuture<Message> answer = now.send(Op.KEEP, out -> {
             out.writeUTF(job.id().toString());
             out.writeInt(all.size());
             for (String each : all) {
@@ -222,7 +221,7 @@ final class RemotePlaceJob implements PlaceJob {
             deleteSpills();
             return Begun.DONE;
         }
-        CompletableFuture<DataInput> answer =
+        CompletableFuture<Message> answer =
                 now.send(Op.END, out -> out.writeUTF(job.id().toString()));
         return () -> {
             try {

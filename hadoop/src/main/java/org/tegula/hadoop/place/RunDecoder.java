@@ -26,6 +26,9 @@ import org.tegula.hadoop.run.SpillFiles;
  * once, and all partitions of this place share it.
  */
 final class RunDecoder {
+    private static final int PIECE_BYTES = 1 << 16;
+    private static final int LARGEST_ARRAY = Integer.MAX_VALUE - 8;
+
     private final Counted counted;
     private final DataInputStream in;
     private final int partitions;
@@ -40,6 +43,9 @@ final class RunDecoder {
     private int[] numbers = new int[16];
 
     private int pairs;
+    /** The size of the records that are still to come of the present run. */
+    private long left;
+
     private byte[] key = new byte[64];
     private byte[] value = new byte[1024];
     final long[] records;
@@ -81,12 +87,18 @@ final class RunDecoder {
         List<Run> read = new ArrayList<>();
         try {
             for (int i = 0; i < runs; i++) {
-                long size = WritableUtils.readVLong(in);
-                try (RunWriter writer = RunWriter.create(size, partitions, memory, disk)) {
+                left = WritableUtils.readVLong(in);
+                if (left < 0) {
+                    throw damaged("a run of " + left + " bytes");
+                }
+                try (RunWriter writer = RunWriter.create(left, partitions, memory, disk)) {
                     for (int partition = 0; partition < partitions; partition++) {
                         long before = counted.bytes;
                         read(partition, writer);
                         bytes[partition] += counted.bytes - before;
+                    }
+                    if (left > 0 && live == null) {
+                        throw damaged(left + " bytes are missing of a run");
                     }
                     read.add(writer.finish());
                 }
@@ -100,19 +112,28 @@ final class RunDecoder {
 
     private void read(int partition, RunWriter writer) throws IOException {
         for (byte kind = in.readByte(); kind != RunEncoder.END_OF_PARTITION; kind = in.readByte()) {
-            int keyLength = WritableUtils.readVInt(in);
+            int keyLength = length();
             key = read(key, keyLength);
             records[partition]++;
             if (kind == RunEncoder.RECORD) {
-                writer.append(partition, key, keyLength, in, WritableUtils.readVInt(in));
+                int valueLength = length();
+                take(keyLength, valueLength);
+                if (live != null && (valueLength == 0 || counted.peek() != LiveWriter.BYTES)) {
+                    throw damaged("a value that is no bytes");
+                }
+                writer.append(partition, key, keyLength, in, valueLength);
                 continue;
             }
+            if (live == null) {
+                throw damaged("kind " + kind);
+            }
+            take(keyLength, number.length);
             int here =
                     switch (kind) {
                         case RunEncoder.NEW_VALUE -> newValue(keyLength);
                         case RunEncoder.SAME_VALUE -> sameValue(keyLength);
-                        case RunEncoder.SAME_PAIR -> numbers[WritableUtils.readVInt(in)];
-                        default -> throw new IOException("The pairs of a map were damaged on their way: kind " + kind);
+                        case RunEncoder.SAME_PAIR -> before();
+                        default -> throw damaged("kind " + kind);
                     };
             if (kind != RunEncoder.NEW_VALUE) {
                 shared[partition]++;
@@ -123,21 +144,54 @@ final class RunDecoder {
         }
     }
 
-    private int newValue(int keyLength) throws IOException {
+    private static IOException damaged(String how) {
+        return new IOException("The pairs of a map were damaged on their way: " + how);
+    }
+
+    private int length() throws IOException {
         int length = WritableUtils.readVInt(in);
+        if (length < 0) {
+            throw damaged("a length of " + length);
+        }
+        return length;
+    }
+
+    /** Takes a record out of what is to come of its run. */
+    private void take(int keyLength, int valueLength) throws IOException {
+        left -= RunWriter.recordBytes(keyLength, valueLength);
+        if (left < 0 && live == null) { // an object may write itself in more bytes than it did before
+            throw damaged("records beyond the size of their run");
+        }
+    }
+
+    /** The number here of a pair that was in the stream. */
+    private int before() throws IOException {
+        int before = WritableUtils.readVInt(in);
+        if (before < 0 || before >= pairs) {
+            throw damaged("pair " + before + " of " + pairs);
+        }
+        return numbers[before];
+    }
+
+    private int newValue(int keyLength) throws IOException {
+        int length = length();
         value = read(value, length);
         Object madeKey = make(keys, key, keyLength);
         return note(live.add(new LiveValues.Pair(madeKey, make(values, value, length), length, null), keyLength));
     }
 
     private int sameValue(int keyLength) throws IOException {
-        int before = numbers[WritableUtils.readVInt(in)];
+        int before = before();
         return note(live.addAgain(make(keys, key, keyLength), keyLength, before));
     }
 
     private Object make(Deserializer<Object> from, byte[] source, int length) throws IOException {
         object.reset(source, length);
-        return from.deserialize(null);
+        try {
+            return from.deserialize(null);
+        } catch (RuntimeException e) { // of the program's class
+            throw new IOException("A key or value of a map cannot be read from its bytes", e);
+        }
     }
 
     private int note(int here) throws NoRoomException {
@@ -151,33 +205,56 @@ final class RunDecoder {
         return here;
     }
 
-    /** Reads some bytes into an array, or into a longer one. */
+    /** Reads some bytes into an array, or into a longer one, which is made as they come. */
     private byte[] read(byte[] into, int length) throws IOException {
-        byte[] target = into.length < length ? new byte[Math.max(length, Math.min(2 * into.length, 1 << 24))] : into;
-        in.readFully(target, 0, length);
+        byte[] target = into;
+        int done = 0;
+        while (done < length) {
+            if (done == target.length) {
+                target = Arrays.copyOf(target, (int) Math.min(LARGEST_ARRAY, Math.max(PIECE_BYTES, 2L * done)));
+            }
+            int count = Math.min(length, target.length) - done;
+            in.readFully(target, done, count);
+            done += count;
+        }
         return target;
     }
 
-    /** Counts the bytes that were read. */
+    /** Counts the bytes that were read, and looks at the next one. */
     private static final class Counted extends FilterInputStream {
+        private static final int NONE = -1;
+
         private long bytes;
+        private int peeked = NONE;
 
         Counted(InputStream in) {
             super(in);
         }
 
+        int peek() throws IOException {
+            if (peeked == NONE) {
+                peeked = in.read();
+            }
+            return peeked;
+        }
+
         @Override
         public int read() throws IOException {
-            int next = in.read();
-            if (next < 0) {
+            int next = peek();
+            if (next == NONE) {
                 throw new EOFException("The pairs of a map ended on their way");
             }
+            peeked = NONE;
             bytes++;
             return next;
         }
 
         @Override
         public int read(byte[] target, int start, int length) throws IOException {
+            if (peeked != NONE && length > 0) {
+                target[start] = (byte) read();
+                return 1;
+            }
             int count = in.read(target, start, length);
             bytes += Math.max(count, 0);
             return count;

@@ -1,6 +1,5 @@
 package org.tegula.hadoop.place;
 
-import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import org.tegula.hadoop.run.Run;
@@ -32,8 +31,8 @@ record RunRef(long[] bytes, long[] whole, long[] records) {
         }
     }
 
-    static RunRef read(DataInput in) throws IOException {
-        int partitions = in.readInt();
+    static RunRef read(Message in) throws IOException {
+        int partitions = in.count(3 * Long.BYTES);
         RunRef ref = new RunRef(new long[partitions], new long[partitions], new long[partitions]);
         for (int i = 0; i < partitions; i++) {
             ref.bytes[i] = in.readLong();

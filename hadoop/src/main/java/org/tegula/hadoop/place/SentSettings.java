@@ -1,6 +1,5 @@
 package org.tegula.hadoop.place;
 
-import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -77,14 +76,14 @@ record SentSettings(Map<String, String> changed, List<String> removed) {
         }
     }
 
-    static SentSettings read(DataInput in) throws IOException {
+    static SentSettings read(Message in) throws IOException {
         Map<String, String> changed = new HashMap<>();
-        for (int left = in.readInt(); left > 0; left--) {
-            changed.put(Text.readString(in), Text.readString(in));
+        for (int left = in.count(1); left > 0; left--) {
+            changed.put(in.text(), in.text());
         }
         List<String> removed = new ArrayList<>();
-        for (int left = in.readInt(); left > 0; left--) {
-            removed.add(Text.readString(in));
+        for (int left = in.count(1); left > 0; left--) {
+            removed.add(in.text());
         }
         return new SentSettings(changed, removed);
     }

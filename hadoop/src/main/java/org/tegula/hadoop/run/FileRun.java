@@ -15,6 +15,9 @@ import org.slf4j.LoggerFactory;
 final class FileRun implements Run {
     private static final Logger LOG = LoggerFactory.getLogger(FileRun.class);
     private static final int BUFFER_BYTES = 1 << 16;
+    /** The first byte of a length that is not negative, and has four bytes more. */
+    private static final int LEAST_VINT_HEAD = -116;
+
     private static final int LARGEST_ARRAY = Integer.MAX_VALUE - 8;
 
     private final Path file;
@@ -139,6 +142,9 @@ final class FileRun implements Run {
         private int vint() throws IOException {
             ensure(1);
             int size = WritableUtils.decodeVIntSize(buffer[at]);
+            if (buffer[at] < LEAST_VINT_HEAD) {
+                throw beyondEnd();
+            }
             ensure(size);
             return vintAt(buffer, take(size));
         }

@@ -11,19 +11,22 @@ final class MemoryRun implements Run {
     private final long[] hidden;
     private final long[] records;
     private final MemoryBudget budget;
+    private final long reserved;
 
     /**
      * @param starts where each partition begins, and the end of the last
      * @param hidden the bytes that the records of each partition would take beyond that
      * @param records how many each partition has
      * @param budget that the array was reserved from
+     * @param reserved how much of it, which need not be the length of the array
      */
-    MemoryRun(byte[] bytes, int[] starts, long[] hidden, long[] records, MemoryBudget budget) {
+    MemoryRun(byte[] bytes, int[] starts, long[] hidden, long[] records, MemoryBudget budget, long reserved) {
         this.bytes = bytes;
         this.starts = starts;
         this.hidden = hidden;
         this.records = records;
         this.budget = budget;
+        this.reserved = reserved;
     }
 
     @Override
@@ -58,7 +61,7 @@ final class MemoryRun implements Run {
     @Override
     public synchronized void release() {
         if (bytes != null) {
-            budget.release(bytes.length);
+            budget.release(reserved);
             bytes = null;
         }
     }

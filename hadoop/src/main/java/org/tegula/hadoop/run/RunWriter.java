@@ -20,6 +20,9 @@ public final class RunWriter implements Closeable {
 
     private final int partitions;
     private final MemoryBudget budget;
+    /** Of the budget, for records in memory. */
+    private final long reserved;
+
     private final Path file;
     private final Arena memory;
     private final CRC32C checksum = new CRC32C();
@@ -32,9 +35,10 @@ public final class RunWriter implements Closeable {
     private long written;
     private boolean finished;
 
-    private RunWriter(int partitions, MemoryBudget budget, Arena memory, Path file) throws IOException {
+    private RunWriter(int partitions, MemoryBudget budget, long reserved, Arena memory, Path file) throws IOException {
         this.partitions = partitions;
         this.budget = budget;
+        this.reserved = reserved;
         this.memory = memory;
         this.file = file;
         this.starts = new long[partitions + 1];
@@ -62,9 +66,9 @@ public final class RunWriter implements Closeable {
     public static RunWriter create(long bytes, int partitions, MemoryBudget memory, SpillFiles disk)
             throws IOException {
         if (bytes < Integer.MAX_VALUE / 2 && memory.reserve(bytes)) {
-            return new RunWriter(partitions, memory, new Arena((int) bytes), null);
+            return new RunWriter(partitions, memory, bytes, new Arena((int) bytes), null);
         }
-        return new RunWriter(partitions, memory, null, disk.create());
+        return new RunWriter(partitions, memory, 0, null, disk.create());
     }
 
     /**
@@ -76,7 +80,7 @@ public final class RunWriter implements Closeable {
      * @throws IOException if the file cannot be made
      */
     static RunWriter onDisk(int partitions, SpillFiles disk) throws IOException {
-        return new RunWriter(partitions, null, null, disk.create());
+        return new RunWriter(partitions, null, 0, null, disk.create());
     }
 
     /**
@@ -86,8 +90,11 @@ public final class RunWriter implements Closeable {
      * @param valueLength bytes of its value
      * @return bytes of both with their lengths
      */
-    public static int recordBytes(int keyLength, int valueLength) {
-        return WritableUtils.getVIntSize(keyLength) + WritableUtils.getVIntSize(valueLength) + keyLength + valueLength;
+    public static long recordBytes(int keyLength, int valueLength) {
+        return (long) keyLength
+                + valueLength
+                + WritableUtils.getVIntSize(keyLength)
+                + WritableUtils.getVIntSize(valueLength);
     }
 
     /**
@@ -195,7 +202,7 @@ public final class RunWriter implements Closeable {
         for (int i = 0; i <= partitions; i++) {
             places[i] = (int) starts[i];
         }
-        return new MemoryRun(memory.bytes(), places, hidden, records, budget);
+        return new MemoryRun(memory.bytes(), places, hidden, records, budget, reserved);
     }
 
     /** Takes back a run that was not finished. */
@@ -205,7 +212,7 @@ public final class RunWriter implements Closeable {
             return;
         }
         if (file == null) {
-            budget.release(memory.bytes().length);
+            budget.release(reserved);
         } else {
             out.close();
             Files.deleteIfExists(file);

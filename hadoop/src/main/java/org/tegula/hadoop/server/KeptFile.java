@@ -8,6 +8,8 @@ import org.apache.hadoop.io.Writable;
 
 /** The kept data of one file, as it goes over the wire. */
 public final class KeptFile implements Writable {
+    private static final int MOST_NAME_BYTES = 1 << 20;
+
     private String path = "";
     private String user = "";
     private long pairs;
@@ -77,8 +79,8 @@ public final class KeptFile implements Writable {
 
     @Override
     public void readFields(DataInput in) throws IOException {
-        path = Text.readString(in);
-        user = Text.readString(in);
+        path = Text.readString(in, MOST_NAME_BYTES);
+        user = Text.readString(in, MOST_NAME_BYTES);
         pairs = in.readLong();
         bytes = in.readLong();
     }

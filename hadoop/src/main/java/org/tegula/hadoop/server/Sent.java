@@ -47,6 +47,9 @@ final class Sent {
 
     /** The status of a job, with the reason of a failure, which Hadoop's own leaves out. */
     static final class Status extends JobStatus {
+        /** As long as an answer of Hadoop's RPC may be. */
+        private static final int MOST_TEXT_BYTES = 1 << 27;
+
         private String jobFile = "";
         private String failure = "";
         private String page = "";
@@ -91,10 +94,14 @@ final class Sent {
 
         @Override
         public synchronized void readFields(DataInput in) throws IOException {
-            super.readFields(in);
-            jobFile = Text.readString(in);
-            failure = Text.readString(in);
-            page = Text.readString(in);
+            try {
+                super.readFields(in);
+            } catch (RuntimeException e) {
+                throw new IOException("The status of a job was damaged on its way", e);
+            }
+            jobFile = Text.readString(in, MOST_TEXT_BYTES);
+            failure = Text.readString(in, MOST_TEXT_BYTES);
+            page = Text.readString(in, MOST_TEXT_BYTES);
         }
     }
 }

@@ -58,7 +58,11 @@ public final class ServerSecret extends SecretManager<ServerToken> {
      * @throws IOException if it cannot be read
      */
     public static ServerSecret read(Path file) throws IOException {
-        return new ServerSecret(Files.readString(file).strip());
+        String text = Files.readString(file).strip();
+        if (text.isEmpty()) {
+            throw new IOException(file + " has no secret of a server: remove it, and start the server again");
+        }
+        return new ServerSecret(text);
     }
 
     /** The secret itself. */

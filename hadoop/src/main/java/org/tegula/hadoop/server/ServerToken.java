@@ -15,6 +15,7 @@ import org.apache.hadoop.security.token.TokenSelector;
  * never goes over the wire.
  */
 public final class ServerToken extends TokenIdentifier {
+    private static final int MOST_USER_BYTES = 1 << 10;
     private static final Text KIND = new Text("TEGULA_SERVER");
 
     private String user = "";
@@ -48,7 +49,12 @@ public final class ServerToken extends TokenIdentifier {
 
     @Override
     public void readFields(DataInput in) throws IOException {
-        user = Text.readString(in);
+        user = Text.readString(in, MOST_USER_BYTES); // read before the client has proved anything
+        try {
+            getUser();
+        } catch (RuntimeException e) { // of a principal without a rule
+            throw new IOException("The token names " + user + ", which is not the short name of a user", e);
+        }
     }
 
     /** Finds the token of this kind among those of a connection, which has but one. */

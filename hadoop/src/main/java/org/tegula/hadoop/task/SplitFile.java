@@ -1,6 +1,7 @@
 package org.tegula.hadoop.task;
 
 import java.io.DataInputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.function.LongConsumer;
@@ -48,6 +49,9 @@ public final class SplitFile {
 
     private Source open(long from, Configuration conf) throws IOException {
         byte[] bytes = contents(conf);
+        if (from < 0 || bytes != null && from > bytes.length) {
+            throw new EOFException(file + " has no split at byte " + from + ": it was damaged after it was written");
+        }
         if (bytes != null) {
             DataInputBuffer in = new DataInputBuffer();
             in.reset(bytes, (int) from, bytes.length - (int) from);
@@ -56,6 +60,16 @@ public final class SplitFile {
         FSDataInputStream in = file.getFileSystem(conf).open(file);
         in.seek(from);
         return new Source(in, () -> position(in));
+    }
+
+    private static <T> T read(DataInputStream in, Class<T> type, JobConf conf) throws IOException {
+        try {
+            Deserializer<T> deserializer = new SerializationFactory(conf).getDeserializer(type);
+            deserializer.open(in);
+            return deserializer.deserialize(null);
+        } catch (RuntimeException e) { // of a class that is no split, or cannot read this one
+            throw new IOException("A split of " + type.getName() + " cannot be read", e);
+        }
     }
 
     private static long position(FSDataInputStream in) {
@@ -124,9 +138,7 @@ public final class SplitFile {
             } catch (ClassNotFoundException e) {
                 throw new IOException("Split class " + name + " not found", e);
             }
-            Deserializer<T> deserializer = new SerializationFactory(conf).getDeserializer(type);
-            deserializer.open(in);
-            T split = deserializer.deserialize(null);
+            T split = read(in, type, conf);
             length.accept(source.position.getAsLong() - place.getStartOffset());
             return split;
         }

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.Map;
-import org.apache.hadoop.io.DataInputBuffer;
 import org.apache.hadoop.io.DataOutputBuffer;
 import org.apache.hadoop.mapred.JobConf;
 import org.junit.jupiter.api.Test;
@@ -14,11 +14,9 @@ import org.tegula.hadoop.conf.JobWideConf;
 
 /** A place has the settings of a job as its driver has them, and only the differences from the engine's are sent. */
 class SentSettingsTest {
-    private static DataInputBuffer sent(SentSettings settings, DataOutputBuffer out) throws IOException {
+    private static Message sent(SentSettings settings, DataOutputBuffer out) throws IOException {
         settings.write(out);
-        DataInputBuffer in = new DataInputBuffer();
-        in.reset(out.getData(), out.getLength());
-        return in;
+        return new Message(Arrays.copyOf(out.getData(), out.getLength()));
     }
 
     @Test
