@@ -61,6 +61,7 @@ KILLS ?= 100
 SEED ?= 1
 SOAK_SECONDS ?= 3600
 FUZZ ?= blocks compressed greps json kernels logs matrices messages pictures sorts states stations words
+FUZZ_HADOOP ?= answers calls classes histories jobs messages requests secrets spills splits streams
 FUZZ_SECONDS ?= 60
 FUZZ_BYTES ?= 4096
 FUZZ_KEPT_BYTES ?= 512
@@ -96,7 +97,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust test-crates test-stores rust-test-programs test-python test-wheel-once python-environments \
 	test-cuda-kernels test-metrics test-ray test-mrjob test-streaming test-streaming-classes \
 	test-hadoop test-hadoop-compat test-hadoop-more test-hadoop-homes test-places test-page dist-hadoop \
-	lint lint-rust lint-python lint-page lint-hadoop screenshots-page audit sbom miri loom tsan fuzz fuzz-keep \
+	lint lint-rust lint-python lint-page lint-hadoop screenshots-page audit sbom miri loom tsan fuzz fuzz-keep fuzz-hadoop \
 	campaign campaign-nodes campaign-places campaign-programs campaign-python campaign-serve campaign-soak campaign-streaming \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-grep bench-unicode bench-stations bench-logstats bench-containers bench-index bench-numbers \
@@ -381,6 +382,18 @@ fuzz: need-fuzz ## Give the parts of Tegula that read foreign bytes such bytes b
 fuzz-keep: need-fuzz ## Keep the inputs that cover what was found since; FUZZ="words json" (slow)
 	$(foreach target,$(FUZZ),TARGET=$(target) cargo +nightly fuzz run --fuzz-dir fuzz/libfuzzer --target-dir $(TARGET)/fuzz any \
 		fuzz/corpus/$(target) $(TARGET)/fuzz-corpus/$(target) -- -merge=1 -max_len=$(FUZZ_KEPT_BYTES) &&) true
+
+# The same for what the Hadoop engine reads of other processes, with Jazzer. Heaps of half a gigabyte, because each target fails
+# where much more is made than was read.
+HADOOP_FUZZ := $(abspath hadoop/target/fuzz)
+fuzz-hadoop: need-java ## Give the parts of the Hadoop engine that read foreign bytes such bytes by coverage; FUZZ_HADOOP="calls streams" FUZZ_SECONDS=60 SEED=1 (slow)
+	mkdir -p $(FUZZ_HADOOP:%=$(HADOOP_FUZZ)/%)
+	cd hadoop && mvn -B -ntp -q -Pfuzz test-compile dependency:build-classpath -Dmdep.outputFile=$(HADOOP_FUZZ)/classpath
+	cd hadoop && $(foreach target,$(FUZZ_HADOOP),java -Xmx512m -XX:+UseSerialGC -Dtarget=$(target) \
+		-cp target/classes:target/test-classes:$$(cat $(HADOOP_FUZZ)/classpath) com.code_intelligence.jazzer.Jazzer \
+		--target_class=org.tegula.hadoop.wire.Fuzzer --instrumentation_includes='org.tegula.**' --custom_hook_excludes='**' --reproducer_path=$(HADOOP_FUZZ) \
+		$(HADOOP_FUZZ)/$(target) src/test/resources/wire/$(target) -max_total_time=$(FUZZ_SECONDS) -seed=$(SEED) \
+		-max_len=$(FUZZ_BYTES) -timeout=60 -rss_limit_mb=4096 -artifact_prefix=$(HADOOP_FUZZ)/$(target)- -print_final_stats=0 &&) true
 
 audit: need-cargo ## Check licences, sources, duplicates and advisories of all dependencies; AUDIT="bans licenses sources" without the network
 	@cargo deny --version >/dev/null 2>&1 || { echo "make: cargo-deny is missing: cargo install cargo-deny --locked" >&2; exit 1; }
