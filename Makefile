@@ -97,7 +97,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust test-crates test-stores rust-test-programs test-python test-wheel-once python-environments \
 	test-cuda-kernels test-metrics test-ray test-mrjob test-streaming test-streaming-classes \
 	test-hadoop test-hadoop-compat test-hadoop-more test-hadoop-homes test-places test-page dist-hadoop \
-	lint lint-rust lint-python lint-page lint-hadoop screenshots-page audit sbom miri loom tsan fuzz fuzz-keep fuzz-hadoop \
+	lint lint-rust lint-python lint-page lint-hadoop screenshots-page audit sbom miri loom tsan jcstress fuzz fuzz-keep fuzz-hadoop \
 	campaign campaign-nodes campaign-places campaign-programs campaign-python campaign-serve campaign-soak campaign-streaming \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-grep bench-unicode bench-stations bench-logstats bench-containers bench-index bench-numbers \
@@ -343,6 +343,7 @@ lint-hadoop: need-java
 	cd hadoop/compat && mvn -q -Pmore spotless:check
 	cd hadoop/bench/cluster && mvn -q spotless:check
 	cd hadoop/spark && mvn -q spotless:check
+	cd hadoop/stress && mvn -q spotless:check
 
 campaign: campaign-programs ## Break runs on purpose at full size, and write docs/promises.md; goes on where it was stopped; SEED=1 PARTS="kills faults" (hours)
 	python3 reliability/campaign.py run $(PARTS) --seed $(SEED)
@@ -422,6 +423,12 @@ tsan: need-miri ## Run the tests of the engine's crates under ThreadSanitizer (s
 
 loom: need-cargo ## Try all interleavings of the scheduler
 	RUSTFLAGS="--cfg loom" cargo test -p tegula-machine --lib --release --target-dir $(TARGET)/loom schedule
+
+# A test wants a core for each of its threads; none has more than two.
+jcstress: need-java $(HADOOP_JAR) ## Stress what tasks of the Hadoop engine share, its cache among it, with all forbidden outcomes named; STRESS="PairCache" STRESS_OPTIONS="-m quick" (slow)
+	cd hadoop/stress && mvn -B -ntp -q compile dependency:build-classpath -Dmdep.outputFile=target/classpath
+	cd hadoop/stress/target && java -cp $(abspath hadoop/stress/target/classes):$$(cat classpath) org.openjdk.jcstress.Main \
+		$(or $(STRESS_OPTIONS),-m quick) -af NONE -sc false -r results/ $(if $(STRESS),-t '$(STRESS)')
 
 bench: need-cargo ## Time each stage on its own (two minutes); FILTER=name for some of them
 	cargo bench -p tegula-bench --bench stages -- $(FILTER)

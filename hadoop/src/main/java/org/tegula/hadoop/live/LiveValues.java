@@ -101,7 +101,11 @@ public final class LiveValues {
             return -1;
         }
         int number = count.getAndIncrement();
-        block(number >> BLOCK_BITS)[number & BLOCK - 1] = pair;
+        Pair[] block = block(number >> BLOCK_BITS);
+        if (block == null) {
+            return -1;
+        }
+        block[number & BLOCK - 1] = pair;
         return number;
     }
 
@@ -110,7 +114,11 @@ public final class LiveValues {
         return number < there.length ? there[number] : grow(number);
     }
 
+    /** Null after the end: a block that is made then would have places without pairs for those who still ask. */
     private synchronized Pair[] grow(int number) {
+        if (closed) {
+            return null;
+        }
         int length = blocks.length;
         if (number >= length) {
             Pair[][] longer = Arrays.copyOf(blocks, number + 1);

@@ -18,10 +18,12 @@ public final class MemoryBudget implements Room {
 
     @Override
     public boolean reserve(long bytes) {
-        if (usedBytes.addAndGet(bytes) <= limitBytes) {
-            return true;
+        // A refusal must not take room for a moment: others that fit would be refused, too.
+        for (long used = usedBytes.get(); bytes <= limitBytes - used; used = usedBytes.get()) {
+            if (usedBytes.compareAndSet(used, used + bytes)) {
+                return true;
+            }
         }
-        usedBytes.addAndGet(-bytes);
         return false;
     }
 
