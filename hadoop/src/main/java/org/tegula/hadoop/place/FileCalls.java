@@ -192,11 +192,8 @@ final class FileCalls implements DriverFiles {
     }
 
     private static UserGroupInformation user(String name) throws IOException {
-        if (name.isEmpty()) {
-            throw new IOException("A message was damaged on its way: it has no user");
-        }
         UserGroupInformation own = UserGroupInformation.getLoginUser();
-        return own.getShortUserName().equals(name) ? own : UserGroupInformation.createRemoteUser(name);
+        return own.getShortUserName().equals(name) ? own : Message.user(name);
     }
 
     private static Body answer(Kind kind, String path, Message in, DriverFiles files, RemotePlace place)

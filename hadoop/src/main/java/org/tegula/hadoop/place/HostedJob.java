@@ -67,7 +67,7 @@ final class HostedJob {
         conf.setStrings(MRConfig.LOCAL_DIR, folders);
         conf.setBooleanIfUnset(Settings.CLASSES_APART, true);
         conf.setClassLoader(HostedJob.class.getClassLoader());
-        user = UserGroupInformation.createRemoteUser(spec.user());
+        user = Message.user(spec.user());
         user.addCredentials(conf.getCredentials());
         disk = new SpillFiles(conf, spec.id());
         scope = user.doAs((PrivilegedExceptionAction<JobScope>) () -> {

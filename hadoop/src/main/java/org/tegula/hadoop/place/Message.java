@@ -9,6 +9,7 @@ import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.io.WritableUtils;
 import org.apache.hadoop.mapred.TaskAttemptID;
 import org.apache.hadoop.mapreduce.split.JobSplit;
+import org.apache.hadoop.security.UserGroupInformation;
 
 /**
  * A call or an answer of another JVM, as it is read. It is in memory as a whole, so a length in it that goes beyond its end is
@@ -81,6 +82,15 @@ final class Message extends DataInputBuffer {
             return new Path(name);
         } catch (IllegalArgumentException e) {
             throw new IOException("A message was damaged on its way: \"" + name + "\" is no path", e);
+        }
+    }
+
+    /** Returns the user of a name that was read. */
+    static UserGroupInformation user(String name) throws IOException {
+        try {
+            return UserGroupInformation.createRemoteUser(name);
+        } catch (RuntimeException e) { // of a principal without a rule, or without a name
+            throw new IOException("A message was damaged on its way: \"" + name + "\" is no user", e);
         }
     }
 
