@@ -480,7 +480,7 @@ pub enum StorageError {
         cause: io::Error,
     },
     /// The disk is full, or the user's share of it.
-    #[error("{}: no room for scratch files: {cause}; free some, name another folder, or give a larger budget", .path.display())]
+    #[error("{}: no room on its disk: {cause}; free some, name a folder on another disk, or give a larger budget of memory if these are scratch files", .path.display())]
     Full {
         /// The file, or the folder of a file without a name.
         path: PathBuf,

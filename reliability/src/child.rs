@@ -104,7 +104,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         ..Options::default()
     };
     let output = flags.output.clone();
-    flags.job.run(Run { engine, input: &flags.input, options, shows: None, output })
+    flags.job.run(Run { engine, input: &flags.input, options, shows: None, output, room: None })
 }
 
 fn state(flags: &Flags, folder: &PathBuf) -> State {

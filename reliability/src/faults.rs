@@ -252,5 +252,5 @@ fn once(
     let (state, scratch) = storages.unzip();
     let engine = &shape.engine(scratch.map(|scratch| Arc::new(scratch) as Arc<dyn Storage>))?;
     let options = shape.options(state.flatten());
-    job.run(Run { engine, input, options, shows: shape.shows, output })
+    job.run(Run { engine, input, options, shows: shape.shows, output, room: None })
 }

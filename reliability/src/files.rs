@@ -111,7 +111,7 @@ pub(crate) fn check_nothing_lies_about(
     }
 }
 
-fn names(folder: &Path) -> Result<Vec<String>, String> {
+pub(crate) fn names(folder: &Path) -> Result<Vec<String>, String> {
     let fault = |cause| format!("{}: {cause}", folder.display());
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(fault)? {

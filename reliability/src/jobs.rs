@@ -8,6 +8,7 @@ use tegula::{
     Resumable, Sees, Show, Sort, SortTo, Split, Sum,
 };
 use tegula_apps::{Index, WordCount, Words};
+use tegula_testing::{Room, SmallSink};
 
 /// A job that is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -38,6 +39,8 @@ pub(crate) struct Run<'r> {
     pub(crate) shows: Option<(Every, bool)>,
     /// The file that gets the answer.
     pub(crate) output: PathBuf,
+    /// The room of that file's disk, if it is small.
+    pub(crate) room: Option<Room>,
 }
 
 impl Which {
@@ -90,7 +93,13 @@ impl Run<'_> {
         }
         let answer = job.run(Input::paths([self.input])?)?;
         let mut file = AtomicFile::create(&self.output)?;
-        answer.write(&mut file, &self.output, &Cancel::new(), line)?;
+        match self.room {
+            Some(room) => {
+                let mut sink = SmallSink::new(&mut file, room);
+                answer.write(&mut sink, &self.output, &Cancel::new(), line)?;
+            }
+            None => answer.write(&mut file, &self.output, &Cancel::new(), line)?,
+        }
         Ok(file.commit()?)
     }
 
@@ -98,7 +107,14 @@ impl Run<'_> {
         let sort = Sort { key: Some(0..SORT_KEY_BYTES), ..Sort::lines() };
         let mut file = AtomicFile::create(&self.output)?;
         let input = Input::paths([self.input])?;
-        self.engine.sort(&sort, input, SortTo::File(&mut file), &self.options)?;
+        match self.room {
+            Some(room) => {
+                let mut sink = SmallSink::new(&mut file, room);
+                let to = SortTo::Writer(&mut sink, &self.output);
+                self.engine.sort(&sort, input, to, &self.options)?;
+            }
+            None => drop(self.engine.sort(&sort, input, SortTo::File(&mut file), &self.options)?),
+        }
         Ok(file.commit()?)
     }
 }

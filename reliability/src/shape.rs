@@ -121,6 +121,11 @@ impl Shape {
         Shape { saving, tile_bytes, split_bytes, ..shape }
     }
 
+    /// Returns this shape with a limit of memory, and so few workers that a small one will do.
+    pub(crate) fn with_memory(&self, bytes: u64) -> Shape {
+        Shape { workers: self.workers.min(3), memory_bytes: Some(bytes), ..self.clone() }
+    }
+
     /// Returns the shape of one worker with memory that can go on with what a run of this one has saved.
     pub(crate) fn alone(&self) -> Shape {
         let Shape { tile_bytes, split_bytes, container, saving, .. } = self.clone();

@@ -104,5 +104,12 @@ fn once(
 ) -> Result<()> {
     let engine = &shape.engine(None)?;
     let state = state.map(|folder| Arc::new(Disk::new(folder)) as Arc<dyn Storage>);
-    job.run(Run { engine, input, options: shape.options(state), shows: shape.shows, output })
+    job.run(Run {
+        engine,
+        input,
+        options: shape.options(state),
+        shows: shape.shows,
+        output,
+        room: None,
+    })
 }

@@ -79,8 +79,14 @@ pub(crate) fn run(flags: &Flags) -> Result<(), String> {
             fs::create_dir(&state).map_err(|cause| cause.to_string())?;
             let options = shape.options(Some(Arc::new(Disk::new(&state)) as Arc<dyn Storage>));
             let (input, output) = (&path("input"), path("output"));
-            let run =
-                Run { engine: &engine, input, options, shows: shape.shows, output: output.clone() };
+            let run = Run {
+                engine: &engine,
+                input,
+                options,
+                shows: shape.shows,
+                output: output.clone(),
+                room: None,
+            };
             job.run(run).map_err(|error| format!("round {round}: {error}"))?;
             let found = digest(&output)?;
             if *expected.get_or_insert(found) != found {

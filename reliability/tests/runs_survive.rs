@@ -24,6 +24,11 @@ fn a_hundred_faults() {
 }
 
 #[test]
+fn sixty_full_disks() {
+    campaign(&["full", "--disks", "60", "--sizes", "4", "--seed", "2026"]);
+}
+
+#[test]
 fn three_shapes() {
     campaign(&["shapes", "--shapes", "3", "--seed", "2026"]);
 }

@@ -259,6 +259,8 @@ impl<S: Store + 'static> Storage for RemoteStorage<S> {
         if self.unsent.lock().remove(&path) {
             return Ok(());
         }
+        // Another run's files have the same names.
+        self.check_lease()?;
         // Stores without folders do not say that there is no such file.
         match self.connection.file(&path)? {
             Some(_) => self.connection.remove(&path),

@@ -49,11 +49,24 @@ impl<C: Aggregate> Saving<C> {
         chunks: &Arc<ChunkPool>,
         plan: &Plan,
         parts: EngineParts<'_>,
+        ended: (Figures, Found),
+    ) -> Result<()> {
+        match &self.tiles {
+            Some(tiles) => self.finish_tiles(tiles, partial, chunks, plan, parts)?,
+            None => self.finish_parts(partial, chunks, parts, ended)?,
+        }
+        self.folder.end();
+        Ok(())
+    }
+
+    /// As `finish`, where tiles are known by their places.
+    fn finish_parts(
+        &self,
+        partial: &Partial<C::Accumulator>,
+        chunks: &Arc<ChunkPool>,
+        parts: EngineParts<'_>,
         (figures, bad): (Figures, Found),
     ) -> Result<()> {
-        if let Some(tiles) = &self.tiles {
-            return self.finish_tiles(tiles, partial, chunks, plan, parts);
-        }
         if self.was_done || self.keep == Keep::Nothing {
             return Ok(());
         }

@@ -6,6 +6,7 @@ use crate::error::{Error, Result, StateError, StorageError};
 use crate::storage::{Folders, Storage, StoredFile};
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The name of the file that is locked while a run uses the folder.
 pub(super) const LOCK: &str = "lock";
@@ -16,6 +17,8 @@ const ID_MOST: usize = 200;
 #[derive(Debug)]
 pub(crate) struct StateFolder {
     pub(crate) storage: Arc<dyn Storage>,
+    /// Whether nothing is left there that no manifest names.
+    is_in_order: AtomicBool,
     /// Held as long as the folder is used.
     _lock: Box<dyn StoredFile>,
 }
@@ -48,7 +51,12 @@ impl StateFolder {
         let Some(lock) = storage.lock(LOCK)? else {
             return Err(StateError::InUse { path: storage.path().to_path_buf() }.into());
         };
-        Ok(StateFolder { storage, _lock: lock })
+        Ok(StateFolder { storage, is_in_order: AtomicBool::new(false), _lock: lock })
+    }
+
+    /// Notes that the run has ended as it should.
+    pub(super) fn end(&self) {
+        self.is_in_order.store(true, Ordering::Relaxed);
     }
 
     /// Removes all but the lock, the manifest first. If the removal is interrupted, the files left belong to
@@ -59,7 +67,9 @@ impl StateFolder {
             Err(StorageError::Missing { .. }) => {}
             Err(fault) => return Err(fault),
         }
-        self.tidy(None)
+        self.tidy(None)?;
+        self.end();
+        Ok(())
     }
 
     /// Removes snapshots that no manifest names, and unfinished files.
@@ -70,6 +80,17 @@ impl StateFolder {
         strays
             .filter(|name| manifest::is_ours(name) && !is_kept(name))
             .try_for_each(|stray| self.storage.remove(&stray))
+    }
+}
+
+impl Drop for StateFolder {
+    /// Removes what a run that has failed had not finished, as far as possible: a disk that is full has its room back.
+    fn drop(&mut self) {
+        if !self.is_in_order.load(Ordering::Relaxed)
+            && let Ok(manifest) = Manifest::read(&*self.storage)
+        {
+            let _ = self.tidy(manifest.as_ref());
+        }
     }
 }
 

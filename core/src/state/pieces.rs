@@ -185,7 +185,9 @@ impl PieceState {
                 manifest.snapshots.clear();
             }
             manifest.done = keep != Keep::Nothing;
-        })
+        })?;
+        self.folder.end();
+        Ok(())
     }
 
     /// Returns the state's folder, for messages.

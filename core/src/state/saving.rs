@@ -45,7 +45,7 @@ pub(crate) struct Saving<C: Aggregate> {
     /// Set if tiles are found again.
     pub(super) tiles: Option<TileTable>,
     pub(super) block_bytes: usize,
-    _folder: StateFolder,
+    pub(super) folder: StateFolder,
 }
 
 /// The contents of the state when the run began.
@@ -234,7 +234,7 @@ impl<C: Aggregate> Saving<C> {
             keep: state.keep,
             tiles,
             block_bytes,
-            _folder: folder,
+            folder,
         })
     }
 

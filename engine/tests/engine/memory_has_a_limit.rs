@@ -131,7 +131,7 @@ fn a_disk_that_fails_is_an_error_and_leaves_an_engine_that_works() {
     let text = distinct_words(150_000);
     for (call, nth, fault, says) in [
         (Call::Scratch, 1, Fault::Io, "cannot make a scratch file"),
-        (Call::WriteAt, 9, Fault::Full, "no room for scratch files"),
+        (Call::WriteAt, 9, Fault::Full, "no room on its disk"),
         (Call::WriteAt, 400, Fault::Torn, "cannot be written"),
         (Call::ReadAt, 300, Fault::Io, "cannot be read"),
     ] {

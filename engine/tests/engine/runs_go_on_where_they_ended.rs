@@ -244,6 +244,26 @@ fn each_call_may_lose_the_power() {
     }
 }
 
+/// Whatever a run was writing when its disk became full would take room there that others need.
+#[test]
+fn a_run_that_fails_leaves_no_file_unfinished() {
+    let text = words(600);
+    let files = folder_of(&[text.as_bytes()]);
+    let changes = [Call::Create, Call::WriteAt, Call::SyncFile, Call::Rename, Call::SyncFolder];
+    let mut failed = 0;
+    for (call, nth) in changes.iter().flat_map(|&call| (1..8).map(move |nth| (call, nth))) {
+        let folder = tempfile::tempdir().unwrap();
+        let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
+        let faulty = Faulty::new(Arc::clone(&disk), nth).fail_once(call, nth, Fault::Full);
+        let input = Input::paths([files.path()]).unwrap();
+        failed += u32::from(run(&engine(2), input, State::on(Arc::new(faulty))).is_err());
+        let known = tegula::state::files_of(&*disk).unwrap();
+        let found = disk.list().unwrap();
+        assert!(found.iter().all(|name| known.contains(name)), "{call:?} {nth}: {found:?}");
+    }
+    assert!(failed > 15, "{failed}");
+}
+
 /// A run that stops at a fault has saved its pairs; the next one does not map their splits again.
 #[test]
 fn what_was_saved_is_not_mapped_again() {
