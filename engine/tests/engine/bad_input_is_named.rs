@@ -11,7 +11,8 @@ use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use tegula::{Engine, Error, Input, InputError, Options, Result, WordClass};
+use std::sync::Arc;
+use tegula::{Engine, Error, Input, InputError, Options, RangeSource, Result, WordClass};
 use tempfile::TempDir;
 
 const JOB: Words = Words(WordClass::Whitespace);
@@ -196,4 +197,48 @@ fn special_files_below_folders_are_counted_and_passed_over() {
     let output = engine(2).job(&JOB).run(input).unwrap();
     assert_eq!(output.stats().files_passed_over, 2);
     assert_eq!(text_of(&output, count_line), b"word\t1000\n");
+}
+
+/// A server may say any length, and a file with holes may have almost any.
+#[test]
+fn lengths_that_no_run_can_plan_for_are_refused() {
+    #[derive(Debug)]
+    struct Nothing;
+    impl RangeSource for Nothing {
+        fn read_at(&self, _: &Path, _: u64, _: &mut [u8]) -> std::io::Result<()> {
+            Err(std::io::ErrorKind::UnexpectedEof.into())
+        }
+    }
+    let engine = engine(1);
+    let run = |files: &[(&str, u64)], tile_bytes| {
+        let options = Options { tile_bytes, ..Options::default() };
+        let input = Input::ranges(Arc::new(Nothing), files.iter().copied());
+        let result = engine.job(&JOB).options(&options).run(input);
+        result.map(drop)
+    };
+    for (files, tile_bytes, says) in [
+        (
+            vec![("a", 1), ("b", u64::MAX)],
+            None,
+            ["b: it has 18446744073709551615 bytes", "larger tiles"],
+        ),
+        (
+            vec![("a.gz", u64::MAX), ("b", u64::MAX)],
+            None,
+            ["a.gz: it has 18446744073709551615", "see whether"],
+        ),
+        (
+            vec![("a", 1 << 59), ("b", (1 << 59) + 1)],
+            Some(1 << 50),
+            ["b: it has 576460752303423489", "see whether"],
+        ),
+        (
+            vec![("a", 100 << 20)],
+            Some(1),
+            ["a: it has 104857600 bytes", "larger tiles than of 1 bytes"],
+        ),
+    ] {
+        let error = error_saying(&engine, run(&files, tile_bytes), &says);
+        assert!(matches!(error, Error::Input(InputError::Refused { .. })), "{error:?}");
+    }
 }

@@ -29,7 +29,7 @@ pub use tally::Tally;
 pub use torn::Torn;
 
 use crate::bad::{BadRecord, BadRecords};
-use crate::error::Result;
+use crate::error::{InputError, Result};
 use crate::input::{
     Cut, FileList, Format, Input, MEMORY, Material, PackedFiles, Source, StreamSource,
 };
@@ -42,6 +42,11 @@ pub const DEFAULT_TILE_BYTES: u64 = 32 << 20;
 /// The size of a tile, about, in runs that find tiles of earlier runs again: 2 MiB, because a changed byte
 /// costs a whole tile.
 pub const INCREMENTAL_TILE_BYTES: u64 = 2 << 20;
+
+/// The bytes of an input at most, of which a multiple can still be counted.
+const BYTES_MOST: u64 = 1 << 60;
+/// The tiles of an input at most: the plan of so many takes 400 MB.
+const TILES_MOST: u64 = 1 << 24;
 
 /// The options of cutting and reading an input.
 #[derive(Clone, Copy, Debug)]
@@ -132,6 +137,31 @@ impl Plan {
             }
         }
         Ok(plan)
+    }
+
+    /// Checks the lengths of files, of which tiles will be cut if `is_cut`. A length may be what a server says, or that
+    /// of a file with holes.
+    ///
+    /// # Errors
+    /// [`InputError::Refused`] for the first file with which the input has more bytes, or tiles, than can be planned.
+    fn check_bytes(&self, material: &Material, is_cut: bool) -> Result<(), InputError> {
+        let tiles_most = if is_cut { TILES_MOST } else { u64::MAX };
+        let most = BYTES_MOST.min(tiles_most.saturating_mul(self.tile_bytes));
+        let mut all = self.bytes;
+        for file in 0..material.files() {
+            let bytes = material.bytes(file);
+            all = all.saturating_add(bytes);
+            if all > most {
+                let path = material.path(file);
+                let cause = format!("it has {bytes} bytes, and the input may have {most} in all");
+                let advice = match most {
+                    BYTES_MOST => "see whether it is that long".to_owned(),
+                    _ => format!("give larger tiles than of {} bytes", self.tile_bytes),
+                };
+                return Err(InputError::Refused { path, cause, advice });
+            }
+        }
+        Ok(())
     }
 
     /// Settles whether files are read past the page cache.
@@ -237,8 +267,7 @@ impl Plan {
                     Some(from) => Material::Ranges(from, files),
                     None => Material::Files(files),
                 };
-                self.add_packed(material, formats);
-                return Ok(());
+                return Ok(self.add_packed(material, formats)?);
             }
             Source::Stream(stream) => {
                 self.files += 1;
@@ -255,10 +284,10 @@ impl Plan {
         if self.cut.is_in_order() && !in_memory && material.files() > 0 {
             // Read like compressed files: each file in order.
             let formats = vec![Format::Plain; material.files()];
-            self.add_packed(material, formats);
-            return Ok(());
+            return Ok(self.add_packed(material, formats)?);
         }
         let whole = matches!(self.cut, Cut::Whole) || self.cut.is_in_order();
+        self.check_bytes(&material, !whole)?;
         let lengths = (0..material.files()).map(|file| self.cut.whole_bytes(material.bytes(file)));
         let layout = Layout::new(lengths, self.tile_bytes, self.split_bytes, whole);
         self.files += material.files() as u64;
@@ -272,11 +301,13 @@ impl Plan {
         Ok(())
     }
 
-    fn add_packed(&mut self, material: Material, formats: Vec<Format>) {
+    fn add_packed(&mut self, material: Material, formats: Vec<Format>) -> Result<(), InputError> {
+        self.check_bytes(&material, false)?;
         let packed = Packed::new(self.parts.len(), material, formats);
         self.files += packed.files() as u64;
         self.bytes += packed.bytes;
         self.parts.push(Part::Packed(Box::new(packed)));
+        Ok(())
     }
 }
 
