@@ -55,6 +55,18 @@ impl Address {
             let advice = format!("write {name}://bucket/name");
             return Err(refused("it names no bucket".to_owned(), &advice));
         }
+        // Others make no host and no path of a URL, which the libraries below take for granted.
+        let more = match scheme {
+            Scheme::S3 | Scheme::Gs => "-_.",
+            Scheme::Az => "-_.@",
+            Scheme::Hdfs => "-_.:[]",
+        };
+        let is_odd =
+            |character: &char| !character.is_ascii_alphanumeric() && !more.contains(*character);
+        if let Some(odd) = authority.chars().find(is_odd) {
+            let cause = format!("`{authority}` has the character {odd:?}, as no such name does");
+            return Err(refused(cause, "correct it, or quote the URL"));
+        }
         Ok(Address {
             scheme,
             root: url[..name.len() + 3 + authority.len()].to_owned(),
@@ -91,9 +103,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_meant_is_said() {
-        for (url, cause) in
-            [("ftp://x/y", "`ftp` is no scheme"), ("s3:///x", "no bucket"), ("x", "no URL")]
-        {
+        for (url, cause) in [
+            ("ftp://x/y", "`ftp` is no scheme"),
+            ("s3:///x", "no bucket"),
+            ("x", "no URL"),
+            ("s3://b>/x", "the character '>'"),
+            ("gs://b c/x", "the character ' '"),
+            ("az://b:1/x", "the character ':'"),
+        ] {
             let message = Address::parse(url).unwrap_err().to_string();
             assert!(message.starts_with(url) && message.contains(cause), "{message}");
         }

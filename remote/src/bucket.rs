@@ -7,6 +7,7 @@ use crate::retry::Patience;
 use crate::settings::Settings;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::client::ReqwestConnector;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::{ClientConfigKey, ObjectStore, Result, RetryConfig};
 use std::sync::Arc;
@@ -18,10 +19,13 @@ pub(crate) fn open(
     address: &Address,
     patience: Patience,
 ) -> Result<Arc<dyn ObjectStore>> {
-    // Fails if there is a provider already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    let connector = settings.connector().unwrap_or_else(|| {
+        // Fails if there is a provider already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        Arc::new(ReqwestConnector::default())
+    });
     // Shorter than the time after which a connection counts as lost.
-    let gated = Gated { longest: patience.stall() / 2 };
+    let gated = Gated { connector, longest: patience.stall() / 2 };
     match address.scheme {
         Scheme::Gs => open_gs(settings, &address.authority, gated),
         Scheme::Az => open_az(settings, &address.authority, gated),

@@ -23,7 +23,7 @@ pub(crate) async fn find<S: Store>(
 ) -> Result<Vec<Entry>, InputError> {
     let fault = |fault: Fault| fault.of_listing(url);
     if let Some(found) = named(store, address, patience).await.map_err(fault)? {
-        return Ok(sorted(found));
+        return sorted(found).map_err(fault);
     }
     if !is_pattern(OsStr::new(&address.path)) {
         return Err(InputError::Missing { path: url.to_path_buf() });
@@ -33,7 +33,7 @@ pub(crate) async fn find<S: Store>(
     if found.is_empty() {
         return Err(InputError::NoMatch { pattern: url.display().to_string() });
     }
-    Ok(sorted(found))
+    sorted(found).map_err(fault)
 }
 
 /// The file or folder of that very name.
@@ -92,21 +92,30 @@ fn name(path: &str) -> &OsStr {
     OsStr::new(path.rsplit('/').next().unwrap_or(path))
 }
 
-/// Returns the order of a tree, in which names are compared one by one: `a/x` comes before `a.txt`, which it
-/// does not by the bytes of whole paths.
-fn sorted(mut files: Vec<Entry>) -> Vec<Entry> {
-    files.sort_unstable_by(|a, b| a.path.split('/').cmp(b.path.split('/')));
+/// Returns the files in the order of a tree, in which names are compared one by one: `a/x` comes before `a.txt`, which it
+/// does not by the bytes of whole paths. What is listed twice is one file.
+///
+/// # Errors
+/// [`Fault::Changed`] if a file was replaced while it was listed.
+fn sorted(mut files: Vec<Entry>) -> Result<Vec<Entry>, Fault> {
+    // A mark of a folder comes before a file of the same name.
+    files.sort_unstable_by(|a, b| {
+        a.path.split('/').cmp(b.path.split('/')).then(a.bytes.cmp(&b.bytes))
+    });
+    files.dedup();
     let mark: Vec<bool> = files
         .iter()
         .zip(files.iter().skip(1))
         .map(|(file, next)| {
-            file.bytes == 0
-                && next.path.strip_prefix(&file.path).is_some_and(|rest| rest.starts_with('/'))
+            let rest = next.path.strip_prefix(&file.path);
+            file.bytes == 0 && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
         .collect();
     let mut marks = mark.into_iter();
     files.retain(|_| !marks.next().unwrap_or(false));
-    files
+    let is_twice =
+        files.iter().zip(files.iter().skip(1)).any(|(file, next)| file.path == next.path);
+    if is_twice { Err(Fault::Changed) } else { Ok(files) }
 }
 
 #[cfg(test)]
@@ -121,8 +130,23 @@ mod tests {
     fn the_order_is_that_of_a_tree_and_marks_of_folders_are_no_files() {
         let given =
             [("a.txt", 1), ("a/x", 1), ("a", 0), ("a/y", 0), ("b", 0), ("a-b", 1), ("B", 1)];
-        let files = sorted(given.map(|(path, bytes)| file(path, bytes)).to_vec());
+        let files = sorted(given.map(|(path, bytes)| file(path, bytes)).to_vec()).unwrap();
         let names: Vec<_> = files.iter().map(|file| &*file.path).collect();
         assert_eq!(names, ["B", "a/x", "a/y", "a-b", "a.txt", "b"]);
+    }
+    #[test]
+    fn what_is_listed_twice_is_one_file_or_has_changed() {
+        let names = |files: &[(&str, u64)]| {
+            let files = files.iter().map(|&(path, bytes)| file(path, bytes)).collect();
+            let files = sorted(files)?;
+            Ok(files.iter().map(|file| format!("{} {}", file.path, file.bytes)).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            names(&[("a", 1), ("b", 2), ("a", 1)]),
+            Ok(vec!["a 1".to_owned(), "b 2".to_owned()])
+        );
+        // The mark of a folder, and a file of its name.
+        assert_eq!(names(&[("a", 1), ("a", 0)]), Ok(vec!["a 1".to_owned()]));
+        assert_eq!(names(&[("a", 1), ("a", 2)]), Err(Fault::Changed));
     }
 }

@@ -6,20 +6,22 @@ use async_trait::async_trait;
 use object_store::Result;
 use object_store::client::{
     ClientOptions, HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService,
-    ReqwestConnector,
 };
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula_machine::sync::Mutex;
 
 /// Makes clients that stay away as long as they are asked to, but no longer than this.
 #[derive(Debug)]
 pub(crate) struct Gated {
+    /// Makes clients that do not.
+    pub(crate) connector: Arc<dyn HttpConnector>,
     pub(crate) longest: Duration,
 }
 
 impl HttpConnector for Gated {
     fn connect(&self, options: &ClientOptions) -> Result<HttpClient> {
-        let client = ReqwestConnector::default().connect(options)?;
+        let client = self.connector.connect(options)?;
         let gate = Gate { client, longest: self.longest, shut_until: Mutex::default() };
         Ok(HttpClient::new(gate))
     }

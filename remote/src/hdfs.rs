@@ -10,13 +10,14 @@ use crate::address::Address;
 use crate::fault::Fault;
 use crate::retry::{Patience, no_answer, retry};
 use crate::settings::Settings;
-use crate::store::{Child, Content, Entry, Store, UNFINISHED, Wanted, version};
-use futures_util::StreamExt;
+use crate::store::{Child, Content, Entry, Store, UNFINISHED, Wanted, check_below, version};
+use futures_util::{FutureExt, StreamExt};
 use hdfs_native::client::FileStatus;
 use hdfs_native::file::FileReader;
 use hdfs_native::{Client, ClientBuilder, HdfsError, WriteOptions};
 use std::collections::HashMap;
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tegula_machine::sync::Mutex;
 use tokio::time::timeout;
@@ -70,7 +71,8 @@ impl Hdfs {
         let path = absolute(wanted.path);
         let file = Arc::new(self.client.read(&path).await.map_err(fault)?);
         // In this order: a file that is unchanged now was unchanged when its blocks were listed.
-        let now = entry(&self.client.get_file_info(&path).await.map_err(fault)?);
+        let now = self.client.get_file_info(&path).await.map_err(fault)?;
+        let now = entry(wanted.path, &now);
         if now.version != wanted.version || file.file_length() as u64 != now.bytes {
             return Err(Fault::Changed);
         }
@@ -109,22 +111,42 @@ impl Hdfs {
     }
 }
 
+/// Waits for the client, which panics on some answers that no namenode should give, such as names that are not UTF-8.
+async fn contained<T>(request: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    let refused = |_| Err(Fault::refused("the answer is none of HDFS", "see the namenode's log"));
+    AssertUnwindSafe(request).catch_unwind().await.unwrap_or_else(refused)
+}
+
 impl Store for Hdfs {
     async fn file(&self, path: &str) -> Result<Option<Entry>, Fault> {
-        match self.client.get_file_info(&absolute(path)).await {
-            Ok(status) => Ok((!status.isdir).then(|| entry(&status))),
-            Err(cause) => missing(fault(cause)),
+        let name = absolute(path);
+        let status = async { self.client.get_file_info(&name).await.map_err(fault) };
+        match contained(status).await {
+            // Whatever name the answer has: this one was asked for.
+            Ok(status) if !status.isdir => Ok(Some(entry(path, &status))),
+            Ok(_) => Ok(None),
+            Err(fault) => missing(fault),
         }
     }
 
     async fn children(&self, folder: &str) -> Result<Option<Vec<Child>>, Fault> {
-        match self.client.list_status(&absolute(folder), false).await {
+        let name = absolute(folder);
+        let list = async { self.client.list_status(&name, false).await.map_err(fault) };
+        match contained(list).await {
             // A file is listed as itself.
-            Ok(statuses) if statuses.iter().any(|status| status.path == absolute(folder)) => {
-                Ok(None)
+            Ok(statuses) if statuses.iter().any(|status| status.path == name) => Ok(None),
+            Ok(statuses) => {
+                let child = |status: &FileStatus| {
+                    let path = status.path.trim_start_matches('/');
+                    check_below(folder, path)?;
+                    Ok(match status.isdir {
+                        true => Child::Folder(path.to_owned()),
+                        false => Child::File(entry(path, status)),
+                    })
+                };
+                statuses.iter().map(child).collect::<Result<_, _>>().map(Some)
             }
-            Ok(statuses) => Ok(Some(statuses.iter().map(child).collect())),
-            Err(cause) => missing(fault(cause)),
+            Err(fault) => missing(fault),
         }
     }
 
@@ -152,11 +174,11 @@ impl Store for Hdfs {
         got: &mut usize,
     ) -> Result<(), Fault> {
         let stall = wanted.patience.stall();
-        let file = match timeout(stall, self.open(wanted)).await {
+        let file = match timeout(stall, contained(self.open(wanted))).await {
             Ok(file) => file?,
             Err(_) => return Err(Fault::lost(no_answer(stall))),
         };
-        let result = Hdfs::read_open(&file, wanted, into, got).await;
+        let result = contained(Hdfs::read_open(&file, wanted, into, got)).await;
         if result.is_err() {
             // The next try asks anew where the blocks are, and whether the file is still the same.
             self.open.lock().remove(wanted.path);
@@ -173,27 +195,30 @@ impl Store for Hdfs {
     ) -> Result<(), Fault> {
         let path = absolute(path);
         if is_new {
-            return self.write(&path, content, false, patience).await;
+            return contained(self.write(&path, content, false, patience)).await;
         }
         // A file that is being written has its name already, so it is written under another one.
         let unfinished = format!("{path}{UNFINISHED}");
-        self.write(&unfinished, content, true, patience).await?;
-        self.client.rename(&unfinished, &path, true).await.map_err(fault)
+        contained(self.write(&unfinished, content, true, patience)).await?;
+        self.move_to(&unfinished, &path).await
     }
 
     async fn rename(&self, from: &str, to: &str) -> Result<(), Fault> {
-        self.client.rename(&absolute(from), &absolute(to), true).await.map_err(fault)
+        self.move_to(&absolute(from), &absolute(to)).await
     }
 
     async fn remove(&self, path: &str) -> Result<(), Fault> {
-        match self.client.delete(&absolute(path), false).await.map_err(fault)? {
+        let path = absolute(path);
+        match contained(async { self.client.delete(&path, false).await.map_err(fault) }).await? {
             true => Ok(()),
             false => Err(Fault::Missing),
         }
     }
 
     async fn make_folder(&self, path: &str) -> Result<(), Fault> {
-        self.client.mkdirs(&absolute(path), FOLDER_MODE, true).await.map_err(fault)
+        let path = absolute(path);
+        let made = async { self.client.mkdirs(&path, FOLDER_MODE, true).await.map_err(fault) };
+        contained(made).await
     }
 
     async fn remove_folder(&self, path: &str) -> Result<(), Fault> {
@@ -202,6 +227,10 @@ impl Store for Hdfs {
 }
 
 impl Hdfs {
+    async fn move_to(&self, from: &str, to: &str) -> Result<(), Fault> {
+        contained(async { self.client.rename(from, to, true).await.map_err(fault) }).await
+    }
+
     async fn write(
         &self,
         path: &str,
@@ -229,21 +258,10 @@ fn absolute(path: &str) -> String {
     format!("/{path}")
 }
 
-fn entry(status: &FileStatus) -> Entry {
+fn entry(path: &str, status: &FileStatus) -> Entry {
     let bytes = status.length as u64;
-    Entry {
-        path: status.path.trim_start_matches('/').to_owned(),
-        bytes,
-        version: version(bytes, &status.modification_time.to_string()),
-    }
-}
-
-fn child(status: &FileStatus) -> Child {
-    if status.isdir {
-        Child::Folder(status.path.trim_start_matches('/').to_owned())
-    } else {
-        Child::File(entry(status))
-    }
+    let version = version(bytes, &status.modification_time.to_string());
+    Entry { path: path.to_owned(), bytes, version }
 }
 
 /// Turns a missing file into `None`.

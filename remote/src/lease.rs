@@ -31,8 +31,14 @@ pub(crate) fn is_hidden(name: &str) -> bool {
     number_of(name).is_some() || name.ends_with(UNFINISHED)
 }
 
+/// Returns the number in a name that a run has given a lease.
 fn number_of(name: &str) -> Option<u64> {
-    name.strip_prefix(NAME)?.parse().ok()
+    let number = name.strip_prefix(NAME)?.parse().ok()?;
+    (name == name_with(number)).then_some(number)
+}
+
+fn name_with(number: u64) -> String {
+    format!("{NAME}{number}")
 }
 
 /// A lease that is renewed until it is dropped.
@@ -67,7 +73,11 @@ impl<S: Store + 'static> Lease<S> {
             Some((number, entry)) if is_alive(connection, folder, *number, entry)? => {
                 return Ok(None);
             }
-            Some((number, _)) => number + 1,
+            Some((number, entry)) => number.checked_add(1).ok_or_else(|| StorageError::Access {
+                action: "be locked",
+                path: connection.address.url(&entry.path),
+                cause: io::Error::other("no lease has a higher number; remove the file"),
+            })?,
             None => 1,
         };
         let (run, owner) = owner();
@@ -120,7 +130,7 @@ impl<S: Store + 'static> Lease<S> {
 
 impl<S: Store + 'static> Held<S> {
     fn path(&self) -> String {
-        below(&self.folder, &format!("{NAME}{}", self.number))
+        below(&self.folder, &name_with(self.number))
     }
 
     fn write(&self, beat: u64, is_new: bool) -> Result<(), StorageError> {
@@ -319,5 +329,7 @@ mod tests {
             (number_of("lease-12"), number_of("lease-x"), number_of("lock")),
             (Some(12), None, None)
         );
+        // Each number has one name.
+        assert_eq!((number_of("lease-+1"), number_of("lease-01")), (None, None));
     }
 }

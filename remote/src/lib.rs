@@ -36,6 +36,15 @@ mod settings;
 mod source;
 mod store;
 
+/// The parts of a client of HTTP, for [`Settings::over`].
+pub mod http {
+    pub use object_store::Result;
+    pub use object_store::client::{
+        ClientOptions, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest,
+        HttpResponse, HttpResponseBody, HttpService,
+    };
+}
+
 pub use settings::Settings;
 
 use std::path::Path;

@@ -10,7 +10,7 @@ use crate::answer::Advice;
 use crate::fault::Fault;
 use crate::retry::{Patience, Tries, no_answer};
 use crate::settings::Settings;
-use crate::store::{Child, Content, Entry, PIECE_BYTES, Store, Wanted, version};
+use crate::store::{Child, Content, Entry, PIECE_BYTES, Store, Wanted, check_below, version};
 use futures_util::StreamExt;
 use object_store::path::Path;
 use object_store::{
@@ -59,10 +59,18 @@ impl Store for Objects {
         let prefix = self.path(folder)?;
         let found = self.store.list_with_delimiter(Some(&prefix)).await;
         let found = found.map_err(|cause| self.advice.fault(cause))?;
-        let folders = found.common_prefixes.iter().map(|path| Child::Folder(path.to_string()));
-        let files = found.objects.iter().map(|meta| Child::File(entry(meta)));
-        let children: Vec<_> = folders.chain(files).collect();
-        Ok((!children.is_empty()).then_some(children))
+        if found.common_prefixes.is_empty() && found.objects.is_empty() {
+            return Ok(None);
+        }
+        let mut children = Vec::new();
+        for path in &found.common_prefixes {
+            check_below(folder, path.as_ref())?;
+            children.push(Child::Folder(path.to_string()));
+        }
+        for meta in &found.objects {
+            children.extend(listed(folder, meta)?.map(Child::File));
+        }
+        Ok(Some(children))
     }
 
     async fn tree(&self, folder: &str, patience: Patience) -> Result<Option<Vec<Entry>>, Fault> {
@@ -70,6 +78,8 @@ impl Store for Objects {
         let stall = patience.stall();
         let mut tries = Tries::new(patience);
         let mut files: Vec<Entry> = Vec::new();
+        // The bucket itself is there.
+        let mut is_there = folder.is_empty();
         loop {
             let before = files.len();
             let last = files.last().map(|file| Path::parse(&file.path));
@@ -79,10 +89,12 @@ impl Store for Objects {
             };
             let fault = loop {
                 match timeout(stall, list.next()).await {
-                    Ok(Some(Ok(meta))) => files.push(entry(&meta)),
+                    Ok(Some(Ok(meta))) => {
+                        is_there = true;
+                        files.extend(listed(folder, &meta)?);
+                    }
                     Ok(Some(Err(cause))) => break self.advice.fault(cause),
-                    Ok(None) if files.is_empty() && !folder.is_empty() => return Ok(None),
-                    Ok(None) => return Ok(Some(files)),
+                    Ok(None) => return Ok(is_there.then_some(files)),
                     Err(_) => break Fault::lost(no_answer(stall)),
                 }
             };
@@ -230,6 +242,25 @@ fn entry(meta: &ObjectMeta) -> Entry {
     let [by_tag, by_time] = versions(meta);
     let version = by_tag.or(by_time).unwrap_or_default();
     Entry { path: meta.location.to_string(), bytes: meta.size, version }
+}
+
+/// Returns the entry of an object in the list of a folder; `None` for the empty object that marks the folder itself.
+///
+/// # Errors
+/// If the object is not below the folder, or marks it and has bytes, which cannot be asked for.
+fn listed(folder: &str, meta: &ObjectMeta) -> Result<Option<Entry>, Fault> {
+    let path = meta.location.as_ref();
+    if path == folder {
+        return match meta.size {
+            0 => Ok(None),
+            bytes => Err(Fault::refused(
+                format!("the object `{path}/` has {bytes} bytes and the name of a folder"),
+                "rename it",
+            )),
+        };
+    }
+    check_below(folder, path)?;
+    Ok(Some(entry(meta)))
 }
 
 /// Returns whether an answer is of the version that was listed.

@@ -11,6 +11,7 @@ use crate::retry::Patience;
 use crate::runtime;
 use crate::source::Source;
 use crate::store::Store;
+use object_store::client::HttpConnector;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use tegula::{Disk, Error, Folders, Input, Result};
 #[derive(Clone, Default)]
 pub struct Settings {
     variables: BTreeMap<String, String>,
+    connector: Option<Arc<dyn HttpConnector>>,
 }
 
 /// Fields may be secrets.
@@ -40,7 +42,7 @@ impl Settings {
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
-        Settings { variables: variables.collect() }
+        Settings { variables: variables.collect(), connector: None }
     }
 
     /// No settings at all.
@@ -53,6 +55,18 @@ impl Settings {
     pub fn with(mut self, name: impl Into<String>, value: impl Into<String>) -> Settings {
         self.variables.insert(name.into(), value.into());
         self
+    }
+
+    /// Sends requests to object stores by other clients of HTTP than its own, such as those of a program that has its own
+    /// proxies or certificates.
+    #[must_use]
+    pub fn over(mut self, connector: Arc<dyn HttpConnector>) -> Settings {
+        self.connector = Some(connector);
+        self
+    }
+
+    pub(crate) fn connector(&self) -> Option<Arc<dyn HttpConnector>> {
+        self.connector.clone()
     }
 
     /// As [`input`](crate::input), with these settings.

@@ -114,7 +114,57 @@ pub(crate) enum Child {
     Folder(String),
 }
 
+/// Bytes of a path, which no store has more of: HDFS allows 8,000 characters, the others 2,048 bytes at most. So folders in
+/// folders end, whatever a store answers.
+const PATH_BYTES_MOST: usize = 32_000;
+/// Characters of such a path in a message.
+const PATH_SHOWN: usize = 200;
+
+/// Checks a path in a list of a folder: what follows would read names that nobody asked for.
+///
+/// # Errors
+/// If it is not below the folder.
+pub(crate) fn check_below(folder: &str, path: &str) -> Result<(), Fault> {
+    let is_below = match path.strip_prefix(folder) {
+        Some(rest) if !folder.is_empty() => rest.len() > 1 && rest.starts_with('/'),
+        rest => rest.is_some() && !path.is_empty(),
+    };
+    if is_below && path.len() <= PATH_BYTES_MOST {
+        return Ok(());
+    }
+    let path: String = path.chars().take(PATH_SHOWN).collect();
+    let cause = format!("the store lists `{path}` in the folder `{folder}`, where it cannot be");
+    Err(Fault::refused(cause, "see the store's log"))
+}
+
 /// Returns a number for a file's length and the store's own mark of its version.
 pub(crate) fn version(bytes: u64, mark: &str) -> u64 {
     XxHash3_64::oneshot(format!("{bytes} {mark}").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_has_only_what_is_below_its_folder() {
+        for (folder, path) in [("", "a"), ("", "a/b"), ("a", "a/b"), ("a/b", "a/b/c/d")] {
+            assert_eq!(check_below(folder, path), Ok(()), "{folder} {path}");
+        }
+        for (folder, path) in [
+            ("", ""),
+            ("a", ""),
+            ("a", "a"),
+            ("a", "a/"),
+            ("a", "ab/c"),
+            ("a/b", "a/c"),
+            ("é", "x"),
+        ] {
+            assert!(
+                matches!(check_below(folder, path), Err(Fault::Refused { .. })),
+                "{folder} {path}"
+            );
+        }
+        assert!(check_below("a", &format!("a/{}", "b/".repeat(PATH_BYTES_MOST))).is_err());
+    }
 }
