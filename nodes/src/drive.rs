@@ -7,6 +7,7 @@ use crate::manager::{Exchanges, Joined, Manager};
 use crate::message::{Order, Report};
 use crate::parts::{Parts, PartsFolder};
 use crate::peer::Connection;
+use crate::request::Request;
 use crate::rules::Rules;
 use crate::task::Task;
 use crate::tile_set::TileSet;
@@ -274,7 +275,7 @@ impl Drive<'_, '_> {
         let Some((addresses, number)) = self.manager.answers() else { return Ok(()) };
         let connect = |address| {
             let mut connection = Connection::to(address)?;
-            connection.ask_answer(number)?;
+            connection.ask(&Request::Answer { attempt: number })?;
             Ok(connection)
         };
         let connections: io::Result<Vec<Connection>> = addresses.iter().map(connect).collect();

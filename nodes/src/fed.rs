@@ -4,7 +4,8 @@
 //! had come. The size of units is found by their rate, as that of a device's ([`Ramp`]), unless the user gives one; two
 //! of them take at most an eighth of the node's memory.
 
-use crate::peer::{Address, Connection, Fault, PATIENCE};
+use crate::peer::{Address, Connection, PATIENCE};
+use crate::request::{Fault, Request};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::io;
@@ -185,7 +186,8 @@ impl Fed {
         // size, and fills a vector byte by byte.
         bytes.resize(size as usize, 0);
         let unit = Unit { name: name.to_path_buf(), offset, bytes };
-        connection.ask(&unit.name, offset, size)?;
+        let name = unit.name.clone();
+        connection.ask(&Request::Bytes { name, offset, length: size })?;
         lane.ramp.begun(size);
         lane.coming = Some((unit, Instant::now()));
         let mut lease = lock(&self.lease);

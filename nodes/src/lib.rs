@@ -25,6 +25,7 @@ mod outlook;
 mod pace;
 mod parts;
 mod peer;
+pub mod request;
 mod rules;
 mod task;
 mod tile_set;

@@ -4,6 +4,7 @@
 use crate::fed::Fed;
 use crate::message::{Order, Ready, Report};
 use crate::peer::{Address, Connection, Offer};
+use crate::request::Request;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
@@ -318,7 +319,8 @@ impl<'h> Node<'h> {
     ) -> Result<io::Result<()>> {
         let goes_on = || !self.dropped.has_ended();
         let connected = Connection::to(address).and_then(|mut connection| {
-            connection.ask_pairs(number, partitions)?;
+            let partitions = partitions.clone();
+            connection.ask(&Request::Pairs { attempt: number, partitions })?;
             Ok(connection)
         });
         let mut connection = match connected {
