@@ -60,7 +60,8 @@ RUNS ?= 5
 KILLS ?= 100
 SEED ?= 1
 SOAK_SECONDS ?= 3600
-FUZZ ?= blocks compressed greps json kernels logs matrices messages pictures sorts states stations words
+FUZZ ?= blocks commands compressed greps json kernels logs matrices messages namenodes objects pictures requests sorts \
+	states stations words
 FUZZ_HADOOP ?= answers calls classes histories jobs messages requests secrets spills splits streams
 FUZZ_SECONDS ?= 60
 FUZZ_BYTES ?= 4096

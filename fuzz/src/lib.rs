@@ -10,6 +10,8 @@
 )]
 
 mod blocks;
+#[cfg(feature = "server")]
+mod commands;
 mod compressed;
 mod greps;
 mod json;
@@ -17,7 +19,13 @@ mod kernels;
 mod logs;
 mod matrices;
 mod messages;
+#[cfg(feature = "remote")]
+mod namenodes;
+#[cfg(feature = "remote")]
+mod objects;
 mod pictures;
+#[cfg(feature = "server")]
+mod requests;
 mod sorts;
 mod states;
 mod stations;
@@ -33,9 +41,11 @@ use tempfile::TempDir;
 /// A target: it takes any bytes, and panics where something is wrong.
 pub type Target = fn(&[u8]);
 
-/// All targets, by name.
-pub const TARGETS: [(&str, Target); 13] = [
+/// The targets of this build, by name.
+pub const TARGETS: &[(&str, Target)] = &[
     ("blocks", blocks::run),
+    #[cfg(feature = "server")]
+    ("commands", commands::run),
     ("compressed", compressed::run),
     ("greps", greps::run),
     ("json", json::run),
@@ -43,7 +53,13 @@ pub const TARGETS: [(&str, Target); 13] = [
     ("logs", logs::run),
     ("matrices", matrices::run),
     ("messages", messages::run),
+    #[cfg(feature = "remote")]
+    ("namenodes", namenodes::run),
+    #[cfg(feature = "remote")]
+    ("objects", objects::run),
     ("pictures", pictures::run),
+    #[cfg(feature = "server")]
+    ("requests", requests::run),
     ("sorts", sorts::run),
     ("states", states::run),
     ("stations", stations::run),

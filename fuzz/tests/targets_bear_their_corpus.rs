@@ -19,7 +19,7 @@ fn next(random: &mut u64) -> u64 {
 #[test]
 fn and_what_is_near_to_it() {
     let mut random = 1;
-    for (name, target) in TARGETS {
+    for &(name, target) in TARGETS {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
         let mut kept: Vec<_> =
             fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
