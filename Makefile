@@ -103,7 +103,7 @@ unexport PYTHONDONTWRITEBYTECODE
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-grep bench-unicode bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
-	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu bench-units bench-nodes-sizes \
+	bench-incremental bench-state bench-compressed bench-files bench-small-files bench-remote bench-gpu bench-units bench-nodes-sizes \
 	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-serve bench-python bench-streaming bench-places bench-systemml \
 	papers papers-page corpus clean test-emulators s3-server \
 	need-cargo need-chromium need-emulators need-fuzz need-java need-lints need-miri need-node need-pocl need-python
@@ -511,6 +511,9 @@ bench-compressed: build need-python $(CORPUS)/source100.txt ## Time word counts 
 
 bench-files: build need-python ## Time a word count of a million small files, which are made and removed
 	python3 bench/compare/files.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+
+bench-small-files: build need-python $(CORPUS)/source.txt ## Time a word count of 1 GB in files of 15 KB, which are made and removed, beside one file
+	python3 bench/compare/small_files.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
 bench-numbers: build need-python $(NUMBER_INPUTS:%=$(CORPUS)/%) ## Time the jobs about numbers beside others; PHOENIX_TESTS=folder METIS_OBJ=folder
 	cargo build --release -p tegula-linalg --example direct

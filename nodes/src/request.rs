@@ -1,9 +1,9 @@
 //! What a node asks another one for, and the byte form of it and of the reply.
 //!
-//! A request for bytes of a file is the length of its name, the name, an offset and a length. One for pairs is [`PAIRS`],
-//! the number of the attempt to bring them together, and the first and the last partition; one for an answer is [`ANSWER`]
+//! A request for bytes of a file is the length of its name, the name, an offset and a length. One for pairs is `PAIRS`,
+//! the number of the attempt to bring them together, and the first and the last partition; one for an answer is `ANSWER`
 //! and the number. The reply is pieces, each after its length; of pairs and answers, whole blocks, and an empty piece at
-//! the end. A piece of length [`REFUSED`] is an error instead. Numbers have 8 bytes, least first.
+//! the end. A piece of length `REFUSED` is an error instead. Numbers have 8 bytes, least first.
 
 use std::ffi::OsStr;
 use std::fmt;
