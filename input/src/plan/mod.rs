@@ -106,7 +106,7 @@ impl Plan {
     /// Plans a run over `input`, whose records `cut` tells apart.
     ///
     /// # Errors
-    /// [`InputError::Ragged`](crate::error::InputError::Ragged) for a file that is not whole records of a fixed size.
+    /// [`InputError::Ragged`] for a file that is not whole records of a fixed size.
     pub fn new(input: Input, cut: Cut, cutting: Cutting) -> Result<Plan> {
         let Cutting { tile_bytes, reads, skip_torn, .. } = cutting;
         let unit_bytes = cutting.unit_bytes.min(tile_bytes);
