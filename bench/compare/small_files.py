@@ -40,15 +40,14 @@ ONE, MANY, CAT = "one file", "small files", "find, cat: small files"
 def make_files(text: Path, root: Path) -> int:
     """Cuts a text into files, at ends of lines; returns their number."""
     chance = random.Random(1)
-    data = text.read_bytes()
-    start = count = 0
-    while start < len(data):
-        end = min(len(data), start + int(chance.lognormvariate(MU, SIGMA)))
-        end = data.find(b"\n", end) + 1 or len(data)
-        folder = root / f"{count // FILES_PER_FOLDER}"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{count}.txt").write_bytes(data[start:end])
-        start, count = end, count + 1
+    count = 0
+    # Piece by piece: a process that is started from this one has its peak of memory.
+    with text.open("rb") as lines:
+        while piece := lines.read(int(chance.lognormvariate(MU, SIGMA))):
+            folder = root / f"{count // FILES_PER_FOLDER}"
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{count}.txt").write_bytes(piece + lines.readline())
+            count += 1
     return count
 
 
