@@ -55,7 +55,10 @@ impl<C: Aggregate> Saving<C> {
             Some(tiles) => self.finish_tiles(tiles, partial, chunks, plan, parts)?,
             None => self.finish_parts(partial, chunks, parts, ended)?,
         }
-        self.folder.end();
+        // Where nothing is added at the end, a save may be left that was not named any more.
+        if self.keep != Keep::Nothing {
+            self.folder.end();
+        }
         Ok(())
     }
 

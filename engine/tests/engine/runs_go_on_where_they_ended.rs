@@ -264,6 +264,23 @@ fn a_run_that_fails_leaves_no_file_unfinished() {
     assert!(failed > 15, "{failed}");
 }
 
+/// A save that was still to be named when such a run ended is of no use to anybody.
+#[test]
+fn a_run_that_keeps_nothing_leaves_no_file_unnamed() {
+    let text = words(6000);
+    let files = folder_of(&[text.as_bytes()]);
+    for _ in 0..30 {
+        let folder = tempfile::tempdir().unwrap();
+        let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
+        let input = Input::paths([files.path()]).unwrap();
+        let state = State::on(Arc::clone(&disk)).save_every(SaveEvery::Tiles(1));
+        run(&engine(2), input, state.keep(Keep::Nothing)).unwrap();
+        let known = tegula::state::files_of(&*disk).unwrap();
+        let found = disk.list().unwrap();
+        assert!(found.iter().all(|name| known.contains(name)), "{found:?}");
+    }
+}
+
 /// A run that stops at a fault has saved its pairs; the next one does not map their splits again.
 #[test]
 fn what_was_saved_is_not_mapped_again() {
