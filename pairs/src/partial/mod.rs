@@ -86,8 +86,15 @@ impl<V: Copy> Partial<V> {
         values
     }
 
+    /// Keeps stores of values from now on, such as those that were taken and are used after all.
+    pub fn give_back(&self, values: Vec<KeptValues>) {
+        self.values.lock().extend(values);
+    }
+
     /// Moves all of another partial in, to which nobody adds meanwhile. Linear in its pairs.
     pub fn take_in(&self, other: &Partial<V>) -> Result<(), MemoryError> {
+        // First: pairs that are moved in before an error must find their values.
+        self.give_back(other.take_values());
         for number in 0..PARTITIONS {
             let (mut into, mut from) = (self.partition(number), other.partition(number));
             if let (Some(to), Some(of)) = (self.spill(), other.spill()) {
@@ -95,8 +102,6 @@ impl<V: Copy> Partial<V> {
             }
             into.take_in(&mut from)?;
         }
-        let theirs = other.take_values();
-        self.values.lock().extend(theirs);
         Ok(())
     }
 

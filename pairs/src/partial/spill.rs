@@ -10,7 +10,7 @@ use super::taker::Receiver;
 use super::{PARTITIONS, Partial};
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
-use crate::memory::{BlockPool, ChunkPool, Reserved};
+use crate::memory::{BlockPool, ChunkPool, KeptValues, Reserved};
 use crate::sizing::Shares;
 use crate::storage::Scratch;
 use crate::sync::Mutex;
@@ -160,12 +160,12 @@ impl Spill {
         if !self.is_due(chunks) {
             return Ok(());
         }
-        let values = partial.take_values();
+        let mut taken = Taken { partial, values: partial.take_values() };
         for number in 0..PARTITIONS {
             self.spill(number, partial, folder, spiller)?;
             self.join(number, partial, spiller)?;
         }
-        drop(values);
+        taken.values.clear();
         Ok(())
     }
 
@@ -206,5 +206,18 @@ impl Spill {
             partial.partition(number).runs.joined(&full, joined);
         }
         Ok(())
+    }
+}
+
+/// Values that go back to their partial unless all lists were spilled: others still add to those that were not, however
+/// the spilling ended.
+struct Taken<'p, V: Copy> {
+    partial: &'p Partial<V>,
+    values: Vec<KeptValues>,
+}
+
+impl<V: Copy> Drop for Taken<'_, V> {
+    fn drop(&mut self) {
+        self.partial.give_back(std::mem::take(&mut self.values));
     }
 }
