@@ -28,6 +28,8 @@ pub(super) const PLACE_BYTES: usize = size_of::<Place>();
 /// The lower bits of a place: the length of the record, or this most if it is longer.
 const LENGTH_BITS: u32 = 24;
 const LENGTH_MOST: u64 = (1 << LENGTH_BITS) - 1;
+/// The upper bits of a place reach further, by much more than the rest of each file's last page.
+const BYTES_MOST: u64 = 1 << (u64::BITS - LENGTH_BITS - 1);
 /// Pages are mapped in pieces of this size.
 const TOUCHED_BYTES: usize = 8 << 20;
 /// Each file takes a mapping, of which a process has some ten thousand.
@@ -91,11 +93,7 @@ impl Originals {
             parts.iter().flat_map(of)
         };
         let bytes: u64 = lengths().sum();
-        if files == 0
-            || files > FILES_MOST
-            || bytes > most_bytes
-            || bytes >> (u64::BITS - LENGTH_BITS) > 0
-        {
+        if files == 0 || files > FILES_MOST || bytes > most_bytes || bytes > BYTES_MOST {
             return Ok(None);
         }
         let Ok(counted) = counted(means.blocks, bytes) else { return Ok(None) };
@@ -259,7 +257,7 @@ impl Originals {
 
     /// Returns the error of a file that was changed: that of the first of these records.
     #[cold]
-    pub(super) fn are_changed(&self, places: &[Place]) -> Result<()> {
+    fn are_changed(&self, places: &[Place]) -> Result<()> {
         let at = places.first().map_or(0, |place| place >> LENGTH_BITS);
         let file = self.kept.partition_point(|kept| kept.start <= at).saturating_sub(1);
         Err(InputError::Changed { path: self.kept[file].path.clone() }.into())
