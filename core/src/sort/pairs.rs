@@ -279,6 +279,7 @@ impl<'e> PairSort<'e> {
             view: splitters.view(task, false),
             pile,
             stretch: task,
+            taken: 0,
             keeper: None,
         }
     }

@@ -62,6 +62,8 @@ pub(super) struct Scatter<'r> {
     pub(super) pile: Pile,
     /// The stretch that it is in.
     pub(super) stretch: u32,
+    /// What was taken together last: its number.
+    pub(super) taken: u64,
     /// Set if the pile is saved.
     pub(super) keeper: Option<Keeper<'r>>,
 }
@@ -270,6 +272,7 @@ impl<'r> PartitionPass<'r> {
             view: self.splitters.view(0, self.form.reverse),
             pile: Pile::new(blocks, self.scratch, ranges, self.pile_size),
             stretch: 0,
+            taken: u64::MAX,
             keeper: self.saving.map(Saving::keeper),
         }
     }
@@ -282,17 +285,22 @@ impl<'r> PartitionPass<'r> {
 }
 
 impl Scatter<'_> {
-    /// Turns to a split, which is of a stretch.
-    fn turn_to(&mut self, split: u64, stretch: u64) -> Result<()> {
+    /// Turns to a split, which was taken together with others: a stretch. It ends where it is saved, because a state may
+    /// have the piece of its second half and not that of its first; what follows is a stretch of its own.
+    fn turn_to(&mut self, split: u64, taken: u64) -> Result<()> {
         self.view.turn_to(split as u32);
-        if (stretch as u32) < self.stretch {
+        let goes_on = self.keeper.as_ref().is_none_or(Keeper::holds_records);
+        if taken == self.taken && goes_on {
+            return Ok(());
+        }
+        if (split as u32) < self.stretch {
             // What is saved together ascends.
             if let Some(keeper) = &mut self.keeper {
                 keeper.save(&mut self.pile)?;
             }
             self.pile.begin_run();
         }
-        self.stretch = stretch as u32;
+        (self.stretch, self.taken) = (split as u32, taken);
         Ok(())
     }
 

@@ -243,6 +243,7 @@ impl<'r> Worker<'r> {
             view: splitters.view(0, form.reverse),
             pile: Pile::new(blocks, scratch, splitters.ranges(), sizes.pile),
             stretch: 0,
+            taken: 0,
             keeper: None,
         };
         let (mut at, mut split) = (0_u64, 0);

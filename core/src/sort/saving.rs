@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 /// The identity of the form of records in a state; others are not read.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes after an index: its length.
 const LENGTH_BYTES: u64 = 8;
 
@@ -103,12 +103,11 @@ impl Saving {
             found.push(self.decoded(&piece, ranges.len())?);
             Ok(())
         })?;
-        // Pieces of one stretch stay in the order in which they were saved.
         found.sort_by_key(|piece| piece.stretches.0);
         // The last stretch of each row, and the row's place in each range, if it is there.
         let mut chains: Vec<(u32, Vec<Option<usize>>)> = Vec::new();
         for Found { stretches: (first, last), rows } in found {
-            let open = chains.iter().enumerate().filter(|(_, (end, _))| *end <= first);
+            let open = chains.iter().enumerate().filter(|(_, (end, _))| *end < first);
             let chain = match open.max_by_key(|(_, (end, _))| *end) {
                 Some((chain, _)) => chain,
                 None => {
@@ -199,6 +198,11 @@ impl Keeper<'_> {
         self.coverage.add(part, file, splits);
         let (first, _) = self.stretches.unwrap_or((stretch, stretch));
         self.stretches = Some((first, stretch));
+    }
+
+    /// Returns whether something was put into ranges since the last save.
+    pub(super) fn holds_records(&self) -> bool {
+        self.stretches.is_some()
     }
 
     /// Saves the pile if it is time, or the memory of the pile is needed.

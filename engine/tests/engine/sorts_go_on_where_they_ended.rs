@@ -138,6 +138,33 @@ fn in_little_memory_and_in_other_memory() {
     }
 }
 
+proptest! {
+    #![proptest_config(cases(40))]
+
+    /// Saves that end in another order than they began, of which a state has any: of one that is lost, the records that
+    /// were read together with those of the next.
+    #[test]
+    fn any_saves_may_be_lost(
+        order in prop::collection::vec(0..3usize, 4),
+        lost in prop::collection::vec(1u64..12, 3),
+    ) {
+        let text = lines(700_000);
+        let files = folder_of(&[&text[..]]);
+        let expected = plain(&files);
+        let disk: Arc<dyn Storage> = Arc::new(Disk::new(std::env::temp_dir()));
+        let engines =
+            [limited(2, 12 << 20, &disk), limited(1, 6 << 20, &disk), limited(3, 24 << 20, &disk)];
+        let order: Vec<_> = order.iter().map(|&engine| &engines[engine]).collect();
+        let (answer, ..) = run_through(&files, &order, |number, faulty| {
+            match lost.get(number as usize) {
+                Some(&nth) => faulty.fail_once(Call::Rename, nth, Fault::Io),
+                None => faulty,
+            }
+        });
+        prop_assert!(answer == expected);
+    }
+}
+
 /// Compressed files, one of them of several members, are cut alike by any number of workers in any memory, so that only
 /// what was not saved is put into ranges; equal keys keep the order of the input.
 #[test]
