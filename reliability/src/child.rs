@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tegula::storage::{Disk, Storage};
-use tegula::{Engine, Incremental, Keep, Options, Order, Result, SaveEvery, State};
+use tegula::{Engine, Error, Incremental, Keep, Options, Order, Result, SaveEvery, State};
 use tegula_testing::{Call, Fault, Faulty};
 
 #[derive(Args, Clone, Debug)]
@@ -22,6 +22,7 @@ pub(crate) struct Flags {
     pub(crate) state: Option<PathBuf>,
     #[arg(long, default_value_t = 1)]
     pub(crate) workers: usize,
+    /// A limit of the memory; the run takes twice as much where that is too little.
     #[arg(long)]
     pub(crate) memory: Option<u64>,
     #[arg(long, default_value_t = 1 << 20)]
@@ -94,8 +95,18 @@ fn point(text: &str) -> Result<(Point, u64), String> {
     Ok((Point::from_str(point, false)?, number))
 }
 
+/// Runs the job; again with twice the memory as long as that is too little.
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    let engine = &Engine::builder().workers(flags.workers).memory_bytes(flags.memory).build()?;
+    match run_in(flags, flags.memory) {
+        Err(Error::Memory(_)) if flags.memory.is_some() => {
+            run(&Flags { memory: flags.memory.map(|bytes| 2 * bytes), ..flags.clone() })
+        }
+        ended => ended,
+    }
+}
+
+fn run_in(flags: &Flags, memory: Option<u64>) -> Result<()> {
+    let engine = &Engine::builder().workers(flags.workers).memory_bytes(memory).build()?;
     let options = Options {
         order: Order::Key,
         tile_bytes: Some(flags.tile),

@@ -1,7 +1,7 @@
 //! Kills: at random times and, twice as often, at named calls of the disk; in a first run and while a run
-//! recovers; once, or several in a row; with a device or without, now this, now that; over an input that stays, or,
-//! with tiles that are found again, changes between runs; over one text, or, sorts, over files of which some are
-//! compressed.
+//! recovers; once, or several in a row; in much memory or little, with a device or without, now this, now that; over
+//! an input that stays, or, with tiles that are found again, changes between runs; over one text, or, sorts, over
+//! files of which some are compressed.
 
 use crate::child::{self, POINTS};
 use crate::files::{self, digest};
@@ -33,6 +33,9 @@ const IN_A_ROW: u64 = 4;
 /// A run is killed at one of this number of calls of a kind: some kinds are called once or twice, others
 /// often.
 const MOST_CALLS: [u64; 3] = [2, 4, 12];
+/// A memory of each worker that is nearly the least: sorts save their piles before they are full, other jobs spill.
+const SORTER_BYTES: u64 = 6 << 20;
+const WORKER_BYTES: u64 = 24 << 20;
 /// The progress is printed after this number of kills.
 const KILLS_PER_NOTE: u64 = 100;
 /// A run that takes longer hangs.
@@ -86,10 +89,11 @@ fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
     let path = |name: &str| folder.path().join(name);
     let job = random.one_of(&KILLED);
     let is_sort = job == Which::Sorted;
-    if is_sort {
+    if is_sort && random.below(2) == 0 {
         files::make(&path("input"), &mut random, true)?;
     } else {
-        let count = 20_000 + random.below(300_000);
+        let most = if is_sort { 2_000_000 } else { 300_000 };
+        let count = 20_000 + random.below(most);
         let text = files::words(&mut random, count);
         fs::write(path("input"), text).map_err(|cause| cause.to_string())?;
     }
@@ -128,6 +132,9 @@ fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
     for _ in 0..1 + random.below(IN_A_ROW) {
         flags.workers = 1 + random.below(3) as usize;
         flags.device = !is_sort && random.below(2) == 0;
+        let of_worker = if is_sort { SORTER_BYTES } else { WORKER_BYTES };
+        let times = random.one_of(&[None, Some(1), Some(2)]);
+        flags.memory = times.map(|times| times * of_worker * flags.workers as u64);
         flags.every_tiles = random.one_of(&[Some(1), Some(1), Some(4), None]);
         let by_time = random.below(3) == 0;
         let point = random.one_of(&POINTS);
@@ -175,6 +182,9 @@ fn start(flags: &child::Flags) -> Result<Child, String> {
         .arg(flags.workers.to_string())
         .arg("--tile")
         .arg(flags.tile.to_string());
+    if let Some(bytes) = flags.memory {
+        command.arg("--memory").arg(bytes.to_string());
+    }
     if let Some(state) = &flags.state {
         command.arg("--state").arg(state);
     }
