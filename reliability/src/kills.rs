@@ -130,16 +130,7 @@ fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
         false => Ok(()),
     };
     for _ in 0..1 + random.below(IN_A_ROW) {
-        flags.workers = 1 + random.below(3) as usize;
-        flags.device = !is_sort && random.below(2) == 0;
-        let of_worker = if is_sort { SORTER_BYTES } else { WORKER_BYTES };
-        let times = random.one_of(&[None, Some(1), Some(2)]);
-        flags.memory = times.map(|times| times * of_worker * flags.workers as u64);
-        flags.every_tiles = random.one_of(&[Some(1), Some(1), Some(4), None]);
-        let by_time = random.below(3) == 0;
-        let point = random.one_of(&POINTS);
-        let most = random.one_of(&MOST_CALLS);
-        flags.kill_at = (!by_time).then(|| (point, 1 + random.below(most)));
+        let by_time = vary(&mut flags, &mut random);
         change(&mut random)?;
         let recovers = path("state").join("manifest").exists();
         // The file that replaces an output has a hidden name for a moment, and a kill just then would leave
@@ -170,6 +161,22 @@ fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
     )?;
     tally.rounds += 1;
     Ok(())
+}
+
+/// Draws what may differ from run to run. Returns whether the run is killed at a random time.
+fn vary(flags: &mut child::Flags, random: &mut Random) -> bool {
+    let is_sort = flags.job == Which::Sorted;
+    flags.workers = 1 + random.below(3) as usize;
+    flags.device = !is_sort && random.below(2) == 0;
+    let of_worker = if is_sort { SORTER_BYTES } else { WORKER_BYTES };
+    let times = random.one_of(&[None, Some(1), Some(2)]);
+    flags.memory = times.map(|times| times * of_worker * flags.workers as u64);
+    flags.every_tiles = random.one_of(&[Some(1), Some(1), Some(4), None]);
+    let by_time = random.below(3) == 0;
+    let point = random.one_of(&POINTS);
+    let most = random.one_of(&MOST_CALLS);
+    flags.kill_at = (!by_time).then(|| (point, 1 + random.below(most)));
+    by_time
 }
 
 fn start(flags: &child::Flags) -> Result<Child, String> {

@@ -16,6 +16,7 @@ mod identity;
 mod key;
 mod partial_compress;
 mod partial_form;
+mod partial_spill;
 mod partial_tiers;
 mod slots_key;
 mod slots_table;
