@@ -125,7 +125,8 @@ fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
     flags.state = Some(path("state"));
     flags.keep_partials = random.below(3) == 0;
     flags.incremental = !is_sort && random.below(2) == 0;
-    let change = |random: &mut Random| match flags.incremental && random.below(2) == 0 {
+    let is_incremental = flags.incremental;
+    let change = |random: &mut Random| match is_incremental && random.below(2) == 0 {
         true => files::change(&plain.input, random),
         false => Ok(()),
     };
