@@ -3,9 +3,10 @@
 
 A part is a command that is run in turns, each with a seed of its own. What has been done is kept after each turn, in
 campaign.json beside this file, so that a campaign which was stopped goes on with the turn that it was at. A turn that
-fails is printed as the command that repeats it, and the campaign goes on; its exit code is 1 then.
+fails is printed as the command that repeats it, and the campaign goes on; its exit code is 1 then. Two parts run beside
+each other, unless both build in the same place.
 
-    campaign.py run [--seed 1] [--share 1.0] [--anew] [part ...]
+    campaign.py run [--seed 1] [--share 1.0] [--beside 2] [--anew] [part ...]
     campaign.py page [--check]
 
 Run it in the root of the repository, after `make campaign-programs`.
@@ -16,6 +17,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 import time
 import tomllib
 from dataclasses import asdict, dataclass, field
@@ -51,6 +53,7 @@ class Part:
     turns: int
     counts: str = ""
     each: list[str] = field(default_factory=list)
+    builds: str = ""
 
     def command_of(self, seed: int, turn: int, share: float) -> tuple[str, int]:
         """The command of a turn, and its size."""
@@ -141,14 +144,12 @@ def run_turn(part: Part, done: Done) -> None:
     done.date = datetime.now(UTC).isoformat(timespec="seconds")
     if commit() not in done.commits:
         done.commits.append(commit())
-    if ended.returncode != 0:
+    counts = re.findall(part.counts, said, re.MULTILINE) if part.counts else [size]
+    if ended.returncode != 0 or not counts:
         done.failures.append(command)
         last = "\n".join(said.splitlines()[-LINES_SAID:])
         print(f"{part.name}: FAILED: {command}\n{last}", flush=True)
         return
-    counts = re.findall(part.counts, said, re.MULTILINE) if part.counts else [size]
-    if not counts:
-        raise SystemExit(f"{part.name}: no count in what it printed:\n{said}")
     done.count += sum(map(int, counts))
     print(
         f"{part.name}: {done.turns} of {part.turns} turns, {done.count} {part.unit}, {done.seconds:.0f} s",
@@ -164,23 +165,58 @@ def run(options: argparse.Namespace) -> int:
             f"no part is called {', '.join(unknown)}; one of: {' '.join(part.name for part in parts)}"
         )
     all_done = load_done()
-    failed = False
-    for part in parts:
-        if options.parts and part.name not in options.parts:
-            continue
+    wanted = [part for part in parts if not options.parts or part.name in options.parts]
+    for part in wanted:
         done = all_done.get(part.name)
         is_other = done is not None and (done.seed, done.share) != (
             options.seed,
             options.share,
         )
         if done is None or options.anew or is_other:
-            done = all_done[part.name] = Done(options.seed, options.share)
-        while done.turns < part.turns:
-            run_turn(part, done)
-            save_done(all_done)
-        failed |= bool(done.failures)
+            all_done[part.name] = Done(options.seed, options.share)
+    lanes = Lanes(
+        [part for part in wanted if all_done[part.name].turns < part.turns], all_done
+    )
+    threads = [threading.Thread(target=lanes.run) for _ in range(options.beside)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     PAGE.write_text(page(parts, promises, all_done))
-    return 1 if failed else 0
+    return 1 if any(all_done[part.name].failures for part in wanted) else 0
+
+
+class Lanes:
+    """Parts that are run beside each other, each turn by turn."""
+
+    def __init__(self, waiting: list[Part], all_done: dict[str, Done]) -> None:
+        self.waiting = waiting
+        self.all_done = all_done
+        self.building: set[str] = set()
+        self.changed = threading.Condition()
+
+    def take(self) -> Part | None:
+        """The next part that builds where no other does; None if all are begun."""
+        with self.changed:
+            while self.waiting:
+                for part in self.waiting:
+                    if not part.builds or part.builds not in self.building:
+                        self.waiting.remove(part)
+                        self.building.add(part.builds)
+                        return part
+                self.changed.wait()
+        return None
+
+    def run(self) -> None:
+        while (part := self.take()) is not None:
+            done = self.all_done[part.name]
+            while done.turns < part.turns:
+                run_turn(part, done)
+                with self.changed:
+                    save_done(self.all_done)
+            with self.changed:
+                self.building.discard(part.builds)
+                self.changed.notify_all()
 
 
 def campaign_of(part: Part, done: Done | None) -> str:
@@ -248,6 +284,9 @@ def main() -> int:
     running.add_argument("--seed", type=int, default=1)
     running.add_argument(
         "--share", type=float, default=1.0, help="of each part's size, to try them"
+    )
+    running.add_argument(
+        "--beside", type=int, default=2, help="parts that run beside each other"
     )
     running.add_argument("--anew", action="store_true", help="forget what was done")
     writing = commands.add_parser("page", help="write the page alone")
