@@ -5,6 +5,7 @@ use crate::flags::{AnswerFlags, Format, RunFlags};
 use crate::format::Line;
 use crate::request::Request;
 use crate::run::{self, Run};
+use crate::show::Shows;
 use crate::wordcount::Words;
 use clap::Args;
 use std::collections::{BTreeSet, HashSet};
@@ -12,7 +13,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use tegula::{InputError, Result};
+use tegula::{InputError, Result, Shown};
 use tegula_apps::{Index, Place};
 
 #[derive(Args)]
@@ -74,13 +75,13 @@ pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
 
 fn answer(run: &mut Run<'_>, job: &Index, paths: &[OsString], flags: &AnswerFlags) -> Result<()> {
     let (input, format) = (run.input(paths)?, flags.format);
-    let output = run.showing(job, input, flags, |shows, shown| {
+    let show = |shows: &mut Shows<'_>, shown: &Shown<'_, Index>| {
         let file = |number| shown.answers().file(number);
         shows.write_lines(shown, |word, places, out| lines(format, file, word, places, out))
-    })?;
-    let file = |number| output.file(number);
-    run.write(|sink| {
-        sink.pairs(&output, |word, places, out| lines(format, file, word, places, out))
+    };
+    run.answer(job, input, flags, show, |sink, output| {
+        let file = |number| output.file(number);
+        sink.pairs(output, |word, places, out| lines(format, file, word, places, out))
     })
 }
 

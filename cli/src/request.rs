@@ -47,6 +47,11 @@ impl Request {
         self.choice("format", &answer.format)
     }
 
+    /// Returns by what the bytes of an answer are decided beside its pairs.
+    pub(crate) fn form(&self) -> Vec<u8> {
+        [concat!("tegula ", env!("CARGO_PKG_VERSION"), " ").as_bytes(), &self.to_bytes()].concat()
+    }
+
     /// Returns the bytes that a state keeps.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let (command, options) = (&self.command, &self.options);

@@ -27,12 +27,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula::output::AtomicFile;
+use tegula::state::AnswerFile;
 #[cfg(feature = "state")]
 use tegula::state::StateReport;
 use tegula::{
     Accelerator, BadRecord, Disk, Engine, Error, Folders, Input, Job, Key, Options, Output,
-    Progress, Result, Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline,
-    process_cpu,
+    Progress, Renewed, Result, Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage,
+    Timeline, process_cpu,
 };
 use tegula_apps::Runs;
 #[cfg(feature = "nodes")]
@@ -110,6 +111,17 @@ pub(crate) fn refuse(is_given: bool, option: &'static str, cause: &str) -> Resul
         true => Err(Error::Option { option, cause: cause.to_owned() }),
         false => Ok(()),
     }
+}
+
+/// Does work of a stage outside the engine, and returns its time, too.
+fn timed<R>(timeline: Option<&Timeline>, stage: Stage, work: impl FnOnce() -> R) -> (R, StageTime) {
+    let (begin, cpu_begin): (Instant, Duration) = (Instant::now(), process_cpu());
+    let result = match timeline {
+        Some(timeline) => timeline.during(stage, work),
+        None => work(),
+    };
+    let cpu = process_cpu().saturating_sub(cpu_begin);
+    (result, StageTime { stage, wall: begin.elapsed(), cpu })
 }
 
 /// How often an answer is shown to those who watch it by `--events`.
@@ -236,9 +248,51 @@ impl<'a> Run<'a> {
         }
         let watched = self.watched_answer(answer);
         let answer_shown = watched.as_ref().unwrap_or(answer);
-        let write = |shows: &mut Shows<'_>, shown: &ShownAnswers<'_, J>| shows.write(shown, &fill);
-        let output = self.showing(job, input, answer_shown, write)?;
-        self.write(|sink| sink.pairs(&output, format))
+        let show = |shows: &mut Shows<'_>, shown: &ShownAnswers<'_, J>| shows.write(shown, &fill);
+        let write = |sink: &mut Sink<'_>, output: &Output<J>| sink.pairs(output, format);
+        self.answer(job, input, answer_shown, show, write)
+    }
+
+    /// Runs a job and has `write` write its answer where the flags say; if they ask for shows, `show` writes each of
+    /// them. A file that is the answer of the last run, to the same command over the same input, is left as it is.
+    pub(crate) fn answer<J: Job>(
+        &mut self,
+        job: &J,
+        input: Input,
+        answer: &AnswerFlags,
+        show: impl Fn(&mut Shows<'_>, &ShownAnswers<'_, J>) -> Result<()> + Sync,
+        write: impl FnOnce(&mut Sink<'_>, &Output<J>) -> Result<()>,
+    ) -> Result<()> {
+        let Some(path) = self.renewed(answer) else {
+            let output = self.showing(job, input, answer, show)?;
+            return self.write(|sink| write(sink, &output));
+        };
+        let form = self.request.form();
+        let (options, file) = (answer.apply(self.options()), AnswerFile { path, form: &form });
+        let Run { session, progress, timeline, .. } = self;
+        let mut wrote = None;
+        let renewed = self.engine.job(job).options(&options).renew(input, file, |output| {
+            progress.enter(Stage::Output);
+            let (written, time) = timed(timeline.as_ref(), Stage::Output, || {
+                session.write(Some(path), |sink| write(sink, output))
+            });
+            wrote = Some(time);
+            written
+        })?;
+        match &renewed {
+            Renewed::Written(output) => self.stats.add(output.stats()),
+            Renewed::Stands(stats) => self.stats.add(stats),
+        }
+        wrote.into_iter().for_each(|time| self.stats.add_time(time));
+        Ok(())
+    }
+
+    /// Returns the file of an answer that may be left as it is.
+    fn renewed(&self, answer: &AnswerFlags) -> Option<&'a Path> {
+        let flags = self.flags;
+        let is_alone = !flags.has_nodes() && !flags.is_node();
+        let may_stand = flags.state.is_some() && flags.look.is_none() && is_alone;
+        flags.output.as_deref().filter(|_| may_stand && answer.show.when.show.is_none())
     }
 
     /// Runs a job whose answer nodes write.
@@ -553,13 +607,8 @@ impl<'a> Run<'a> {
 
     /// Does work of a stage outside the engine, and adds its time.
     fn time<R>(&mut self, stage: Stage, work: impl FnOnce(&Run<'_>) -> Result<R>) -> Result<R> {
-        let (begin, cpu_begin): (Instant, Duration) = (Instant::now(), process_cpu());
-        let result = match &self.timeline {
-            Some(timeline) => timeline.during(stage, || work(self)),
-            None => work(self),
-        };
-        let cpu = process_cpu().saturating_sub(cpu_begin);
-        self.stats.add_time(StageTime { stage, wall: begin.elapsed(), cpu });
+        let (result, time) = timed(self.timeline.as_ref(), stage, || work(self));
+        self.stats.add_time(time);
         result
     }
 

@@ -10,10 +10,10 @@ use crate::input::Input;
 use crate::options::Options;
 use crate::output::Finished;
 use crate::reduce::Ranking;
-use crate::run::{ErasedJob, run};
+use crate::run::{Ended, ErasedJob, run};
 use crate::saved::answers_of;
 use crate::show::Showing;
-use crate::state::{SavedPartials, StateReport};
+use crate::state::{Asked, SavedPartials, StateReport};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ type Run<C> = fn(
     Input,
     &Options,
     Option<Showing<'_, C>>,
-) -> Result<Finished<C>>;
+    Option<Asked<'_>>,
+) -> Result<Ended<C>>;
 
 type Saved<C> =
     fn(&Arc<Core>, Ranking<'_, C>, &Options, SavedPartials) -> Result<(StateReport, Finished<C>)>;

@@ -13,9 +13,10 @@ use crate::map::JobMappers;
 use crate::options::{Options, Order};
 use crate::output::Output;
 use crate::reduce::Ranking;
-use crate::run::ErasedJob;
+use crate::run::{Ended, ErasedJob};
 use crate::show::{Moment, Show, Showing};
-use crate::state::{SavedPartials, State, StateReport};
+use crate::state::{AnswerFile, Asked, SavedPartials, State, StateReport, note};
+use crate::stats::Stats;
 use std::fmt;
 use std::sync::Arc;
 
@@ -58,6 +59,14 @@ pub struct Saved<J: Job> {
     pub report: StateReport,
     /// The answers of that part of the input, in the order of the options.
     pub output: Output<J>,
+}
+
+/// A file that was brought up to date.
+pub enum Renewed<J: Job> {
+    /// The answer was made and written.
+    Written(Output<J>),
+    /// The file was the answer already. The figures are those of the run that made it, and the times of this one.
+    Stands(Box<Stats>),
 }
 
 /// The most times that a state is read again because its run has changed it meanwhile; a run saves once a
@@ -118,6 +127,78 @@ impl<'r, J: Job> JobRun<'r, J> {
     /// # Errors
     /// See [`Error`]; the job leaves no files.
     pub fn run(self, input: Input) -> Result<Output<J>> {
+        match self.end(input, None)? {
+            Ended::Answer(answer, _) => Ok(Output::of(answer)),
+            Ended::Stands(_) => unreachable!("no file is named that could stand"),
+        }
+    }
+
+    /// Brings a file up to date: runs the job and has `write` write the answer to it, unless the file is the answer already.
+    /// It is, if the last run of the job's [`state`](JobRun::state) was done, its input was the same to the byte (by
+    /// their times of change, if the state is not [incremental](State::incremental), or trusts them), and the file was
+    /// written by this function, for the same options of the answer and in the same form, and has not been changed since.
+    /// Then the run costs a look at the input: without times that are trusted, a hash of it. Without a state, each run
+    /// writes.
+    ///
+    /// Another program that changes the file's contents in the moment after `write` returns, within the precision of
+    /// the file system's clock (4 ms, say) and without changing its length, is not noticed.
+    ///
+    /// ```
+    /// # use tegula::{Emit, Identity, Job, Resumable, Result, Split, Sum, WordClass};
+    /// # use tegula_apps::WordCount;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use tegula::output::AtomicFile;
+    /// use tegula::state::{AnswerFile, Incremental, State};
+    /// use tegula::{Cancel, Engine, Input, Renewed};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let (text, counts) = (folder.path().join("text"), folder.path().join("counts"));
+    /// # std::fs::write(&text, "to be or not to be")?;
+    /// let state = State::new(folder.path().join("state"), "words").incremental(Incremental::default());
+    /// let file = AnswerFile { path: &counts, form: b"my program 1: word, tab, count" };
+    /// let engine = Engine::new()?;
+    /// for is_written in [true, false] {
+    ///     let run = engine.job(&WordCount::default()).state(state.clone());
+    ///     let renewed = run.renew(Input::paths([&text])?, file, |output| {
+    ///         let mut out = AtomicFile::create(&counts)?;
+    ///         output.write(&mut out, &counts, &Cancel::new(), |word, count, line| {
+    ///             line.extend_from_slice(word);
+    ///             line.extend_from_slice(format!("\t{count}\n").as_bytes());
+    ///         })?;
+    ///         Ok(out.commit()?)
+    ///     })?;
+    ///     assert_eq!(matches!(renewed, Renewed::Written(_)), is_written);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`Error`], and those of `write`.
+    pub fn renew(
+        self,
+        input: Input,
+        file: AnswerFile<'_>,
+        write: impl FnOnce(&Output<J>) -> Result<()>,
+    ) -> Result<Renewed<J>> {
+        let (state, asked) = (self.options.state.clone(), Asked::new(file, &self.options));
+        // Those who watch shows have not seen the answer that stands.
+        let asked_now = self.show.is_none().then_some(asked);
+        let (answer, of_state) = match self.end(input, asked_now)? {
+            Ended::Answer(answer, of_state) => (Output::of(answer), of_state),
+            Ended::Stands(stats) => return Ok(Renewed::Stands(stats)),
+        };
+        write(&answer)?;
+        if let Some((state, of)) = state.zip(of_state) {
+            let Stats { keys, key_value_bytes, .. } = *answer.stats();
+            if let Err(error) = note(&state, of, asked, (keys, key_value_bytes)) {
+                tracing::debug!(target: "tegula::state", %error, "the answer is not noted");
+            }
+        }
+        Ok(Renewed::Written(answer))
+    }
+
+    fn end(self, input: Input, asked: Option<Asked<'_>>) -> Result<Ended<J::Combine>> {
         let JobRun { core, job, options, mut show } = self;
         let facts = JobFacts::of(job)?;
         options.container.check(facts.key_range)?;
@@ -134,7 +215,7 @@ impl<'r, J: Job> JobRun<'r, J> {
             None => None,
         };
         let job = ErasedJob { facts: &facts, mappers: &mappers, ranking };
-        Ok(Output::of((Compiled::get().run)(core, job, input, &options, showing)?))
+        (Compiled::get().run)(core, job, input, &options, showing, asked)
     }
 
     /// Returns the answers of the pairs that a run of this job has saved so far in its
@@ -177,6 +258,15 @@ impl<J: Job> fmt::Debug for Saved<J> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Saved { report, output } = self;
         f.debug_struct("Saved").field("report", report).field("output", output).finish()
+    }
+}
+
+impl<J: Job> fmt::Debug for Renewed<J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Renewed::Written(output) => f.debug_tuple("Written").field(output).finish(),
+            Renewed::Stands(stats) => f.debug_tuple("Stands").field(stats).finish(),
+        }
     }
 }
 

@@ -41,7 +41,7 @@ mod tasks;
 pub use container::Container;
 pub use engine::{Engine, EngineBuilder, Grouping};
 pub use job::{Emit, Job, Offloadable, Pair, Resumable, Sees};
-pub use job_run::{JobRun, Saved};
+pub use job_run::{JobRun, Renewed, Saved};
 pub use options::{Options, Order, Pipeline};
 pub use output::{Answers, Output};
 pub use show::{Estimate, Estimates, Every, STABLE_KEYS_MOST, Show, Shown};

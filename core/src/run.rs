@@ -22,7 +22,7 @@ use crate::room::Room;
 use crate::schedule::Placement;
 use crate::show::{Epochs, LastShow, ShowStage, Showing};
 use crate::sizing::{self, TableLimits};
-use crate::state::{Figures, FoundState, Saving, State, Terms};
+use crate::state::{Asked, Figures, FoundAnswer, FoundState, Opening, Saving, State, Terms};
 use crate::stats::Stats;
 use std::sync::Arc;
 
@@ -41,14 +41,23 @@ impl<C: Aggregate> Clone for ErasedJob<'_, C> {
 
 impl<C: Aggregate> Copy for ErasedJob<'_, C> {}
 
-/// Runs a job on an engine.
+/// The end of a run.
+pub(crate) enum Ended<C: Aggregate> {
+    /// The answer, and the digest of the state that it is of.
+    Answer(Finished<C>, Option<u128>),
+    /// The answer of the last run stands where it was asked for.
+    Stands(Box<Stats>),
+}
+
+/// Runs a job on an engine. A state may say that an answer stands that is asked for; then there is nothing to do.
 pub(crate) fn run<C: Aggregate>(
     core: &Arc<Core>,
     job: ErasedJob<'_, C>,
     input: Input,
     options: &Options,
     show: Option<Showing<'_, C>>,
-) -> Result<Finished<C>> {
+    asked: Option<Asked<'_>>,
+) -> Result<Ended<C>> {
     let context = RunContext::open(core, options)?;
     // The thread that makes shows holds pairs as a worker does.
     let threads = core.pool().workers() + usize::from(show.is_some());
@@ -65,9 +74,17 @@ pub(crate) fn run<C: Aggregate>(
     let (partial, bad) = (room.partial(), BadRecords::new(options.skip_bad, plan.cut.is_lines()));
     let is_incremental = options.state.as_ref().is_some_and(State::is_incremental);
     show.iter().try_for_each(|show| show.wanted.check(&plan, is_incremental))?;
-    let open =
-        |state| context.time(Stage::Plan, || open_state(state, job, &mut plan, &room, &context));
-    let saving = options.state.as_ref().map(open).transpose()?;
+    let open = |state| {
+        let state = (state, asked);
+        context.time(Stage::Plan, || open_state(state, job, &mut plan, &room, &context))
+    };
+    let saving = match options.state.as_ref().map(open).transpose()? {
+        Some(Opening::Open(saving)) => Some(saving),
+        Some(Opening::Stands(answer)) => {
+            return Ok(Ended::Stands(Box::new(stats_of_standing(context, &plan, &bad, answer))));
+        }
+        None => None,
+    };
     let tiling = context.tiling(&plan);
     let epochs = show.as_ref().map(|show| {
         let hands = (core.pool().workers(), options.devices.len());
@@ -101,21 +118,52 @@ pub(crate) fn run<C: Aggregate>(
     let mut stats = stats(context.close_planned(&plan), mapped, spread);
     (stats.bad_records, stats.bad_first) = plan.bad_records(&bad);
     saving.iter().for_each(|saving| saving.count_in(&mut stats));
-    Ok(answer.finish(core, room, plan.into_names(list), stats, options))
+    let of_state = asked.and(saving).and_then(|saving| saving.digest());
+    let answer = answer.finish(core, room, plan.into_names(list), stats, options);
+    Ok(Ended::Answer(answer, of_state))
+}
+
+/// Returns the figures of a run that has found its answer in place.
+fn stats_of_standing(
+    context: RunContext<'_>,
+    plan: &Plan,
+    bad: &BadRecords,
+    answer: FoundAnswer,
+) -> Stats {
+    let FoundAnswer { figures, bad: found, tiles, keys, key_value_bytes } = answer;
+    let Figures { bytes, splits, emitted: pairs } = figures;
+    bad.add(&found);
+    context.progress.add_bytes(bytes);
+    context.progress.set_keys(keys);
+    let (bad_records, bad_first) = plan.bad_records(bad);
+    let planned = context.close_planned(plan);
+    let tiles = tiles.unwrap_or(planned.tiles);
+    Stats {
+        bytes,
+        splits,
+        pairs,
+        tiles,
+        keys,
+        key_value_bytes,
+        restored_bytes: bytes,
+        bad_records,
+        bad_first,
+        ..planned
+    }
 }
 
 /// Opens the state of a run; where tiles are found again, the plan is cut into those.
 fn open_state<C: Aggregate>(
-    state: &State,
+    state: (&State, Option<Asked<'_>>),
     job: ErasedJob<'_, C>,
     plan: &mut Plan,
     room: &Room,
     context: &RunContext<'_>,
-) -> Result<Saving<C>> {
+) -> Result<Opening<Saving<C>>> {
     let Options { skip_bad, plain, ref devices, .. } = *context.options;
     let terms = Terms { skip_bad, plain, devices: devices.len() };
     let (chunks, block_bytes) = (&room.chunks, room.shares.block_bytes);
-    Saving::open(state, job.facts, plan, terms, chunks, block_bytes, context.parts())
+    Saving::open_unless(state, job.facts, plan, terms, chunks, block_bytes, context.parts())
 }
 
 /// The map stage of a run, with the thread that makes shows, and with saving.

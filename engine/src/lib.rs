@@ -11,8 +11,8 @@
 pub use tegula_core::{
     Answers, Container, Emit, Engine, EngineBuilder, Estimate, Estimates, Every, Grouping,
     Incremental, Job, JobRun, Keep, Offloadable, Options, Order, Output, Pair, PairSort, Pipeline,
-    Putting, Records, Resumable, STABLE_KEYS_MOST, SaveEvery, Saved, Sees, Show, Shown, Sort,
-    SortTo, SortedPairs, StageTime, State, Stats,
+    Putting, Records, Renewed, Resumable, STABLE_KEYS_MOST, SaveEvery, Saved, Sees, Show, Shown,
+    Sort, SortTo, SortedPairs, StageTime, State, Stats,
 };
 pub use tegula_device::{Accelerator, DeviceError};
 pub use tegula_input::bad::{BAD_RECORDS_SHOWN, BadRecord};
@@ -99,7 +99,8 @@ pub mod sizing {
 /// The state of a run, which outlives it.
 pub mod state {
     pub use tegula_core::state::{
-        Incremental, Keep, SaveEvery, State, StateReport, files_of, jobs_of, remove, report, verify,
+        AnswerFile, Incremental, Keep, SaveEvery, State, StateReport, files_of, jobs_of, remove,
+        report, verify,
     };
 }
 

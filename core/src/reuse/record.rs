@@ -71,6 +71,22 @@ impl Remembered {
         });
     }
 
+    /// Returns whether another run had the same files and tiles, whenever the files were changed. Empty tiles, which have
+    /// no print that could be found again, are left out.
+    pub fn is_alike(&self, other: &Remembered) -> bool {
+        let is_alike = |(one, other): (&KeptFile, &KeptFile)| {
+            (one.path_end, one.bytes) == (other.path_end, other.bytes)
+        };
+        self.files.len() == other.files.len()
+            && self.files.iter().zip(&other.files).all(is_alike)
+            && self.paths == other.paths
+            && self.filled().eq(other.filled())
+    }
+
+    fn filled(&self) -> impl Iterator<Item = &KeptTile> {
+        self.tiles.iter().filter(|tile| tile.place.bytes() > 0)
+    }
+
     pub fn tiles(&self) -> &[KeptTile] {
         &self.tiles
     }

@@ -1,6 +1,7 @@
 //! The manifest of a state: its job, its input, and which splits are in which snapshot. It alone decides
 //! which files count: the next manifest replaces it at once, when all files that it names are on disk.
 
+use super::answer;
 use super::fingerprint;
 use super::folder::{read_all, replace};
 use super::folds::Fold;
@@ -221,6 +222,7 @@ pub(super) fn is_ours(name: &str) -> bool {
     number.is_some_and(|number| number.parse::<u64>().is_ok())
         || [NAME, NEXT, fingerprint::NAME, fingerprint::NEXT, pieces::NAME, pieces::NEXT]
             .contains(&name)
+        || [answer::NAME, answer::NEXT].contains(&name)
 }
 
 impl Manifest {
@@ -274,7 +276,8 @@ impl Manifest {
 
     /// Returns the names of the manifest and of the files that it names.
     pub(super) fn files_named(&self) -> Vec<String> {
-        let mut files = [NAME, fingerprint::NAME, pieces::NAME].map(str::to_owned).to_vec();
+        let beside = [NAME, fingerprint::NAME, pieces::NAME, answer::NAME];
+        let mut files = beside.map(str::to_owned).to_vec();
         files.extend(self.tiles.map(tiles_name));
         files.extend(self.snapshots.iter().map(|snapshot| snapshot_name(snapshot.number)));
         files
@@ -291,6 +294,16 @@ impl Manifest {
         put_number(self.files, out);
         put_number(self.input_bytes, out);
         out.extend_from_slice(&self.input_digest.to_le_bytes());
+        self.encode_pieces(out);
+    }
+
+    /// Encodes what decides the answer: all but what the caller keeps, and the times of the input's files.
+    pub(super) fn encode_contents(&self, out: &mut Vec<u8>) {
+        self.identity.encode(out);
+        self.encode_pieces(out);
+    }
+
+    fn encode_pieces(&self, out: &mut Vec<u8>) {
         put_number(self.next, out);
         out.push(u8::from(self.done));
         // 0 is none.

@@ -9,6 +9,7 @@
 //! - `snapshot-N`: blocks in the byte form of a partial (`snapshot.rs`, `partial/form.rs`);
 //! - `input`: names, lengths and times of change of the input's files (`fingerprint.rs`);
 //! - `job`: what a job keeps beside its pieces, such as the ranges of a sort (`pieces.rs`);
+//! - `answer`: the file that the answer was written to, if it is not to be written again (`answer.rs`);
 //! - `lock`: locked while a run uses the folder (`folder.rs`).
 //!
 //! # How it lasts
@@ -36,6 +37,7 @@
 //! the cache. After each commit the saver rests for thirty times as long as the commit took, a second at
 //! most; snapshots that arrive meanwhile are named together.
 
+mod answer;
 mod attending;
 mod fingerprint;
 mod finishing;
@@ -58,13 +60,15 @@ mod snapshot;
 pub mod stock;
 mod tiles;
 
+pub use answer::AnswerFile;
+pub(crate) use answer::{Asked, FoundAnswer, note};
 pub(crate) use fingerprint::{Fingerprint, listed};
 pub(crate) use manifest::Figures;
 pub(crate) use pace::Pace;
 pub(crate) use pieces::{GrowingPiece, PieceState, WrittenPiece};
 pub use report::{StateReport, files_of, jobs_of, remove, report, verify};
 pub(crate) use saved::SavedPartials;
-pub(crate) use saving::{FoundState, Saving, Terms};
+pub(crate) use saving::{FoundState, Opening, Saving, Terms};
 pub(crate) use sharing::SharedState;
 pub(crate) use tiles::EngineParts;
 pub use tiles::{Incremental, TILES};

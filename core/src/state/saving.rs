@@ -1,6 +1,7 @@
 //! Saving from the run's side: the state that it finds, the pairs that each worker adds, and the result that
 //! stays.
 
+use super::answer::{self, Asked, FoundAnswer, Note};
 use super::fingerprint::Fingerprint;
 use super::folder::StateFolder;
 use super::folds::{Choice, Taking, tile_of};
@@ -10,7 +11,7 @@ use super::restoring::restore;
 use super::saver::{Saver, SaverThread};
 use super::snapshot::{Keeps, SnapshotReader, SnapshotWriter};
 use super::stock::Stock;
-use super::tiles::{EngineParts, TILES, TileTable};
+use super::tiles::{EngineParts, TILES, TileTable, Tiles};
 use super::{Incremental, Keep, SaveEvery, State, tiles};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
@@ -123,6 +124,14 @@ pub(crate) struct Terms {
     pub(crate) devices: usize,
 }
 
+/// A state that was opened for a run.
+pub(crate) enum Opening<S> {
+    /// There is work, or an answer to be made.
+    Open(S),
+    /// The answer of the last run is where it was asked for.
+    Stands(FoundAnswer),
+}
+
 /// The parts of an opened state that do not depend on the aggregate.
 struct Opened {
     folder: StateFolder,
@@ -138,13 +147,13 @@ impl Opened {
     /// Opens a state, as [`Saving::open`] says. An aggregate may keep all values, `in_order`, and it may have an
     /// inverse.
     fn of(
-        state: &State,
+        (state, asked): (&State, Option<Asked<'_>>),
         facts: &JobFacts,
         plan: &mut Plan,
         terms: Terms,
         (in_order, has_inverse): (bool, bool),
         parts: EngineParts<'_>,
-    ) -> Result<Opened> {
+    ) -> Result<Opening<Opened>> {
         let Some(identity) = &facts.identity else { return Err(StateError::NoIdentity.into()) };
         let identity = identity_of(identity, plan, terms, state.incremental);
         if in_order && plan.parts.iter().any(|part| matches!(part, Part::Packed(_))) {
@@ -152,13 +161,25 @@ impl Opened {
         }
         let (folder, mut manifest) = find(state, &identity, plan)?;
         let storage = Arc::clone(&folder.storage);
+        let asked = asked.filter(|_| manifest.done);
+        let note = asked.and_then(|asked| Note::standing(&*storage, asked));
         let mut tiles = None;
         if let Some(incremental) = state.incremental {
-            let found = TileTable::find(facts, plan, incremental, &mut manifest, &*storage, parts)?;
+            let noted = (&*storage, note.as_ref());
+            let found = TileTable::find(facts, plan, incremental, &mut manifest, noted, parts)?;
+            let found = match (found, note) {
+                (Tiles::Placed(found), _) => found,
+                (Tiles::Same(tiles), Some(note)) => {
+                    return Ok(stands(&folder, &manifest, Some(tiles), &note));
+                }
+                (Tiles::Same(_), None) => unreachable!("they are the same as those of a note"),
+            };
             manifest.done = false;
             manifest.write(&*storage)?;
             folder.tidy(Some(&manifest))?;
             tiles = Some(found);
+        } else if let Some(note) = note.filter(|note| note.is_of(&manifest, NO_LIST)) {
+            return Ok(stands(&folder, &manifest, None, &note));
         }
         let found = FoundState::of(&manifest, tiles.as_ref(), has_inverse).map_err(|cause| {
             StorageError::Damaged { path: storage.path().to_path_buf(), offset: 0, cause }
@@ -168,8 +189,29 @@ impl Opened {
         let workers = parts.pool.workers() + devices;
         let was_done = manifest.done;
         let saver = Arc::new(Saver::new(storage, manifest, digest_of(&identity)));
-        Ok(Opened { folder, saver, found, was_done, tiles, workers })
+        Ok(Opening::Open(Opened { folder, saver, found, was_done, tiles, workers }))
     }
+}
+
+/// The digest of the list of tiles where there is none.
+const NO_LIST: u128 = 0;
+
+/// Leaves a state as it is, whose answer stands.
+fn stands(
+    folder: &StateFolder,
+    manifest: &Manifest,
+    tiles: Option<u64>,
+    note: &Note,
+) -> Opening<Opened> {
+    let (mut figures, mut bad) = (Figures::default(), Found::default());
+    let is_mapped = |piece: &&Piece| tiles.is_none() || tile_of(piece).is_some();
+    for piece in manifest.pieces().filter(is_mapped) {
+        figures.add(piece.figures);
+        bad.add(&piece.bad);
+    }
+    folder.end();
+    let Note { keys, key_value_bytes, .. } = *note;
+    Opening::Stands(FoundAnswer { figures, bad, tiles, keys, key_value_bytes })
 }
 
 impl Covering {
@@ -195,11 +237,7 @@ impl Covering {
 }
 
 impl<C: Aggregate> Saving<C> {
-    /// Opens a state for a run: empty, or with the pairs of an earlier run of the same job over the same
-    /// input.
-    ///
-    /// # Errors
-    /// [`StateError`] if the state is in use or of something else, [`StorageError`].
+    /// As `open_unless`, where no answer is asked for that could stand.
     pub(crate) fn open(
         state: &State,
         facts: &JobFacts,
@@ -209,9 +247,33 @@ impl<C: Aggregate> Saving<C> {
         block_bytes: usize,
         parts: EngineParts<'_>,
     ) -> Result<Saving<C>> {
-        let in_order = C::KEEPS_VALUES;
-        let Opened { folder, saver, found, was_done, tiles, workers } =
-            Opened::of(state, facts, plan, terms, (in_order, C::INVERSE.is_some()), parts)?;
+        let state = (state, None);
+        match Saving::open_unless(state, facts, plan, terms, chunks, block_bytes, parts)? {
+            Opening::Open(saving) => Ok(saving),
+            Opening::Stands(_) => unreachable!("no answer was asked for"),
+        }
+    }
+
+    /// Opens a state for a run: empty, or with the pairs of an earlier run of the same job over the same
+    /// input; unless the answer that is asked for stands.
+    ///
+    /// # Errors
+    /// [`StateError`] if the state is in use or of something else, [`StorageError`].
+    pub(crate) fn open_unless(
+        (state, asked): (&State, Option<Asked<'_>>),
+        facts: &JobFacts,
+        plan: &mut Plan,
+        terms: Terms,
+        chunks: &Arc<ChunkPool>,
+        block_bytes: usize,
+        parts: EngineParts<'_>,
+    ) -> Result<Opening<Saving<C>>> {
+        let aggregate = (C::KEEPS_VALUES, C::INVERSE.is_some());
+        let opened = Opened::of((state, asked), facts, plan, terms, aggregate, parts)?;
+        let Opened { folder, saver, found, was_done, tiles, workers } = match opened {
+            Opening::Open(opened) => opened,
+            Opening::Stands(answer) => return Ok(Opening::Stands(answer)),
+        };
         let keeps = if tiles.is_some() { Keeps::Together } else { Keeps::Apart };
         // A run that goes on was killed before and may be again.
         let is_timed = state.save_every == SaveEvery::Auto;
@@ -224,7 +286,7 @@ impl<C: Aggregate> Saving<C> {
         if is_late {
             covering.iter().for_each(|each| lock(each).pace.late(Instant::now()));
         }
-        Ok(Saving {
+        Ok(Opening::Open(Saving {
             writers: (0..workers).map(writer).collect::<Result<_>>()?,
             covering,
             _thread: saver.start()?,
@@ -235,7 +297,14 @@ impl<C: Aggregate> Saving<C> {
             tiles,
             block_bytes,
             folder,
-        })
+        }))
+    }
+
+    /// Returns the digest of the state, if it is that of a run that is done.
+    pub(crate) fn digest(&self) -> Option<u128> {
+        let list = self.tiles.as_ref().map_or(NO_LIST, TileTable::list);
+        let manifest = self.saver.manifest();
+        manifest.done.then(|| answer::digest_of(&manifest, list))
     }
 
     /// Adds the figures of the state to those of its run.

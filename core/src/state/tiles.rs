@@ -2,10 +2,12 @@
 //! bytes are the same (`reuse/`), and each piece of a snapshot is of one tile, which it names by a number that
 //! stays. So the pieces of tiles that are there again count, wherever those lie now, and all else is mapped.
 
+use super::answer::Note;
 use super::folder::read_all;
 use super::folds::{forget, tile_of};
 use super::manifest::{Manifest, tiles_name};
 use crate::coverage::{ALL_FILES, Coverage, Ranges};
+use crate::encoding::Digest;
 use crate::error::{Result, StateError, StorageError};
 use crate::facts::JobFacts;
 use crate::failure::Failure;
@@ -55,6 +57,16 @@ pub(crate) struct TileTable {
     append_only: bool,
     /// The times at which files had been changed last when tiles were looked for.
     stamps: Stamps,
+    /// The digest of the list that was written.
+    list: u128,
+}
+
+/// The tiles of a plan beside those of the last run.
+pub(super) enum Tiles {
+    /// They may differ: where each is.
+    Placed(TileTable),
+    /// They are the same, this many, and the answer of the last run stands.
+    Same(u64),
 }
 
 /// The tiles of a part of the plan, in order.
@@ -97,14 +109,21 @@ fn check_parts(plan: &Plan) -> Result<()> {
     })
 }
 
-/// Returns the tiles of the last run, with the prints that its pieces have.
-fn remembered(manifest: &Manifest, storage: &dyn Storage, hashing: Hashing) -> Result<Remembered> {
-    let Some(number) = manifest.tiles else { return Ok(Remembered::default()) };
+/// Returns the tiles of the last run, with the prints that its pieces have, and whether a note is of that run.
+fn remembered(
+    manifest: &Manifest,
+    storage: &dyn Storage,
+    hashing: Hashing,
+    note: Option<&Note>,
+) -> Result<(Remembered, bool)> {
+    let Some(number) = manifest.tiles else { return Ok((Remembered::default(), false)) };
     let mut remembered = read(storage, number, hashing)?;
+    let list = || Digest::of(&remembered.encode(hashing));
+    let is_noted = note.is_some_and(|note| note.is_of(manifest, list()));
     let prints = manifest.pieces().filter_map(|piece| tile_of(piece).zip(piece.print));
     let prints: HashMap<u64, Print> = prints.collect();
     remembered.learn(|number| prints.get(&number).copied());
-    Ok(remembered)
+    Ok((remembered, is_noted))
 }
 
 /// Returns the tiles of each part of the plan.
@@ -131,19 +150,19 @@ fn tiles_of_parts(
 
 impl TileTable {
     /// Finds the tiles of a plan, cuts the plan into them, and writes their list. Only the pieces of these
-    /// tiles stay in `manifest`.
+    /// tiles stay in `manifest`. If the tiles are those of the run that the note is of, nothing is written.
     pub(super) fn find(
         facts: &JobFacts,
         plan: &mut Plan,
         incremental: Incremental,
         manifest: &mut Manifest,
-        storage: &dyn Storage,
+        (storage, note): (&dyn Storage, Option<&Note>),
         parts: EngineParts<'_>,
-    ) -> Result<TileTable> {
+    ) -> Result<Tiles> {
         check_parts(plan)?;
         let EngineParts { pool, blocks, failure } = parts;
         let hashing = incremental.hashing;
-        let remembered = remembered(manifest, storage, hashing)?;
+        let (remembered, is_noted) = remembered(manifest, storage, hashing, note)?;
         let sources = Sources::of(plan);
         let stamps = Stamps::look(&sources, pool, failure)?;
         let trust = Trust { appends: incremental.append_only, times: incremental.trust_mtime };
@@ -169,7 +188,11 @@ impl TileTable {
         };
         let tiles = tiling.tiles.iter().zip(&numbered);
         let tiles = tiles.map(|(tile, (number, _))| (tile.clone(), print(tile), *number));
-        write(&Remembered::of(&sources, &stamps, tiles), hashing, storage, next)?;
+        let now = Remembered::of(&sources, &stamps, tiles);
+        if is_noted && now.is_alike(&remembered) {
+            return Ok(Tiles::Same(numbered.len() as u64));
+        }
+        let list = write(&now, hashing, storage, next)?;
         let first_files: Vec<usize> =
             (0..plan.parts.len()).map(|part| sources.first_file(part)).collect();
         drop(sources);
@@ -181,9 +204,9 @@ impl TileTable {
 
         let (parts, places) = (Vec::new(), HashMap::new());
         let append_only = incremental.append_only;
-        let mut table = TileTable { hashing, parts, places, first_new, append_only, stamps };
+        let mut table = TileTable { hashing, parts, places, first_new, append_only, stamps, list };
         table.place_all(plan, tiles_of, &first_files);
-        Ok(table)
+        Ok(Tiles::Placed(table))
     }
 
     /// Cuts each part of the plan into its tiles, and notes where each of them is.
@@ -213,6 +236,11 @@ impl TileTable {
     pub(super) fn in_order(&self) -> Vec<u64> {
         let tiles = self.parts.iter().flat_map(|part| &part.tiles);
         tiles.map(|tile| tile.number).collect()
+    }
+
+    /// Returns the digest of their list.
+    pub(super) fn list(&self) -> u128 {
+        self.list
     }
 
     /// Returns whether a tile is one that this run maps.
@@ -404,13 +432,16 @@ pub(super) fn read(storage: &dyn Storage, number: u64, hashing: Hashing) -> Resu
     })
 }
 
+/// Writes a list of tiles, and returns its digest.
 fn write(
     remembered: &Remembered,
     hashing: Hashing,
     storage: &dyn Storage,
     number: u64,
-) -> Result<()> {
+) -> Result<u128> {
     let file = storage.create(&tiles_name(number))?;
-    file.write_all_at(&remembered.encode(hashing), 0)?;
-    Ok(file.sync()?)
+    let bytes = remembered.encode(hashing);
+    file.write_all_at(&bytes, 0)?;
+    file.sync()?;
+    Ok(Digest::of(&bytes))
 }

@@ -14,6 +14,7 @@ mod a_share_says_who_maps;
 mod all_values_come_in_the_order_of_the_input;
 mod answers_are_shown_while_a_job_runs;
 mod answers_are_the_same_in_every_shape;
+mod answers_that_stand_are_left;
 mod bad_input_is_named;
 mod bad_options_are_named;
 mod bad_records_are_named_or_skipped;
