@@ -3,10 +3,10 @@
 use crate::flags::{AnswerFlags, RunFlags};
 use crate::request::Request;
 use crate::run::{self, Run};
-use crate::show::{ShowFlags, ShowWhen};
+use crate::show::{ShowFlags, ShowWhen, Shows};
 use clap::Args;
 use std::ffi::OsString;
-use tegula::Result;
+use tegula::{Result, Shown};
 use tegula_apps::stations::{Stations, Text, answer};
 
 #[derive(Args)]
@@ -38,7 +38,7 @@ pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
 fn write(run: &mut Run<'_>, paths: &[OsString], show: &ShowWhen) -> Result<()> {
     let input = run.input(paths)?;
     let flags = AnswerFlags { show: ShowFlags::whole(show), ..AnswerFlags::default() };
-    let output = run.showing(&Stations, input, &flags, |shows, shown| {
+    let show = |shows: &mut Shows<'_>, shown: &Shown<'_, Stations>| {
         let mut text = Text::default();
         shown.answers().for_each(|name, temperatures| {
             text.add(name, temperatures);
@@ -46,6 +46,6 @@ fn write(run: &mut Run<'_>, paths: &[OsString], show: &ShowWhen) -> Result<()> {
         })?;
         let text = text.end();
         shows.write_text(shown, |_| text.clone())
-    })?;
-    run.write(|sink| sink.write(&answer(&output)?))
+    };
+    run.answer(&Stations, input, &flags, show, |sink, output| sink.write(&answer(output)?))
 }

@@ -159,6 +159,7 @@ fn runs_that_are_killed_go_on_with_and_without_devices() {
         let _ = kill_process(Pid::from_child(&child), Signal::KILL);
         child.wait().unwrap();
         for device in ["cpu", &device] {
+            let _ = fs::remove_file(path("out"));
             assert!(count(device, &saved).status().unwrap().success());
             assert!(fs::read(path("out")).unwrap() == expected, "{device}");
             assert_eq!(stats()["bytes"], words.len());

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod answers_come_in_the_order_and_form_asked_for;
+mod answers_that_stand_are_left;
 mod bad_input_is_one_clear_line;
 mod bad_records_are_named_or_skipped;
 mod closed_pipes_end_quietly;

@@ -223,3 +223,20 @@ fn of_several_files_the_damaged_one_is_named() {
     let result = engine.job(&JOB).run(Input::paths([folder.path()]).unwrap());
     error_saying(&engine, result, &["31.gz", "cut short", "gzip"]);
 }
+
+/// Nobody makes room for what a frame of zstd claims.
+#[test]
+fn a_claim_of_more_memory_than_there_is_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.zst");
+    for claimed in [1 << 40, u64::MAX / 2, u64::MAX - 1, u64::MAX] {
+        // One segment, whose length has 8 bytes; then a last block of one byte.
+        let frame = [&b"\x28\xb5\x2f\xfd\xe0"[..], &claimed.to_le_bytes(), b"\x09\0\0a"].concat();
+        fs::write(&path, frame).unwrap();
+        let error = count(&engine(2), &path).unwrap_err();
+        check_named(&error, &path, "zstd");
+        let limited = Engine::builder().workers(1).memory_bytes(Some(64 << 20)).build().unwrap();
+        let refused = count(&limited, &path).unwrap_err().to_string();
+        assert!(refused.contains("window of a zstd file"), "{refused}");
+    }
+}

@@ -40,7 +40,9 @@ impl<'p> Zstd<'p> {
     }
 }
 
+/// Counts the memory for a window. The decoder refuses larger ones than the largest.
 fn cover(memory: &mut Reserved, window: u64) -> Result<()> {
+    let window = window.min(1 << WINDOW_LOG_MOST);
     let bytes = usize::try_from(window.saturating_add(CONTEXT_BYTES)).unwrap_or(usize::MAX);
     Ok(memory.cover(bytes)?)
 }

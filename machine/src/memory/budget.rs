@@ -30,7 +30,7 @@ impl Budget {
     /// Counts `bytes` as used.
     pub fn take(&self, bytes: usize, purpose: &'static str) -> Result<(), MemoryError> {
         let bytes = bytes as u64;
-        let add = |used: u64| Some(used.saturating_add(bytes)).filter(|now| *now <= self.limit);
+        let add = |used: u64| used.checked_add(bytes).filter(|now| *now <= self.limit);
         match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add) {
             Ok(before) => {
                 self.peak.fetch_max(before + bytes, Ordering::Relaxed);

@@ -17,3 +17,13 @@ fn a_refused_taking_leaves_the_count_as_it_was() {
     budget.take(100, "d").unwrap();
     assert_eq!(budget.peak(), 100);
 }
+
+/// A length that input claims may be any.
+#[test]
+fn more_than_can_be_counted_is_refused_without_a_limit_too() {
+    let budget = Budget::new(None);
+    budget.take(60, "a").unwrap();
+    let refused = budget.take(usize::MAX, "b").unwrap_err();
+    assert!(matches!(refused, MemoryError::Budget { needed_bytes: u64::MAX, purpose: "b", .. }));
+    assert_eq!((budget.used(), budget.peak()), (60, 60));
+}
