@@ -64,7 +64,7 @@ pub struct Saved<J: Job> {
 /// A file that was brought up to date.
 pub enum Renewed<J: Job> {
     /// The answer was made and written.
-    Written(Output<J>),
+    Written(Box<Output<J>>),
     /// The file was the answer already. The figures are those of the run that made it, and the times of this one.
     Stands(Box<Stats>),
 }
@@ -128,7 +128,7 @@ impl<'r, J: Job> JobRun<'r, J> {
     /// See [`Error`]; the job leaves no files.
     pub fn run(self, input: Input) -> Result<Output<J>> {
         match self.end(input, None)? {
-            Ended::Answer(answer, _) => Ok(Output::of(answer)),
+            Ended::Answer(answer, _) => Ok(Output::of(*answer)),
             Ended::Stands(_) => unreachable!("no file is named that could stand"),
         }
     }
@@ -144,8 +144,24 @@ impl<'r, J: Job> JobRun<'r, J> {
     /// the file system's clock (4 ms, say) and without changing its length, is not noticed.
     ///
     /// ```
-    /// # use tegula::{Emit, Identity, Job, Resumable, Result, Split, Sum, WordClass};
-    /// # use tegula_apps::WordCount;
+    /// # use tegula::{Emit, Identity, Job, Resumable, Result, Split, Sum};
+    /// # struct Words;
+    /// # impl Job for Words {
+    /// #     type Key = [u8];
+    /// #     type Combine = Sum<u64>;
+    /// #     fn state(&self) -> Option<&dyn Resumable> {
+    /// #         Some(self)
+    /// #     }
+    /// #     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+    /// #         split.fields().for_each(|word| emit.emit(word, 1));
+    /// #         Ok(())
+    /// #     }
+    /// # }
+    /// # impl Resumable for Words {
+    /// #     fn identity(&self) -> Identity {
+    /// #         Identity::new("words", 1)
+    /// #     }
+    /// # }
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use tegula::output::AtomicFile;
     /// use tegula::state::{AnswerFile, Incremental, State};
@@ -158,7 +174,7 @@ impl<'r, J: Job> JobRun<'r, J> {
     /// let file = AnswerFile { path: &counts, form: b"my program 1: word, tab, count" };
     /// let engine = Engine::new()?;
     /// for is_written in [true, false] {
-    ///     let run = engine.job(&WordCount::default()).state(state.clone());
+    ///     let run = engine.job(&Words).state(state.clone());
     ///     let renewed = run.renew(Input::paths([&text])?, file, |output| {
     ///         let mut out = AtomicFile::create(&counts)?;
     ///         output.write(&mut out, &counts, &Cancel::new(), |word, count, line| {
@@ -181,11 +197,12 @@ impl<'r, J: Job> JobRun<'r, J> {
         file: AnswerFile<'_>,
         write: impl FnOnce(&Output<J>) -> Result<()>,
     ) -> Result<Renewed<J>> {
-        let (state, asked) = (self.options.state.clone(), Asked::new(file, &self.options));
+        let Options { order, top, ref state, .. } = self.options;
+        let (state, asked) = (state.clone(), Asked::new(file, &format!("{order:?} {top:?}")));
         // Those who watch shows have not seen the answer that stands.
         let asked_now = self.show.is_none().then_some(asked);
         let (answer, of_state) = match self.end(input, asked_now)? {
-            Ended::Answer(answer, of_state) => (Output::of(answer), of_state),
+            Ended::Answer(answer, of_state) => (Box::new(Output::of(*answer)), of_state),
             Ended::Stands(stats) => return Ok(Renewed::Stands(stats)),
         };
         write(&answer)?;

@@ -44,7 +44,7 @@ impl<C: Aggregate> Copy for ErasedJob<'_, C> {}
 /// The end of a run.
 pub(crate) enum Ended<C: Aggregate> {
     /// The answer, and the digest of the state that it is of.
-    Answer(Finished<C>, Option<u128>),
+    Answer(Box<Finished<C>>, Option<u128>),
     /// The answer of the last run stands where it was asked for.
     Stands(Box<Stats>),
 }
@@ -120,7 +120,7 @@ pub(crate) fn run<C: Aggregate>(
     saving.iter().for_each(|saving| saving.count_in(&mut stats));
     let of_state = asked.and(saving).and_then(|saving| saving.digest());
     let answer = answer.finish(core, room, plan.into_names(list), stats, options);
-    Ok(Ended::Answer(answer, of_state))
+    Ok(Ended::Answer(Box::new(answer), of_state))
 }
 
 /// Returns the figures of a run that has found its answer in place.

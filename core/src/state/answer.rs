@@ -10,7 +10,6 @@ use super::manifest::{Figures, Manifest};
 use crate::bad::Found;
 use crate::encoding::{Digest, Reading, body_of, framed, put_number};
 use crate::error::{Result, StorageError};
-use crate::options::Options;
 use crate::storage::Storage;
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
@@ -77,11 +76,9 @@ struct FileMark {
 }
 
 impl<'a> Asked<'a> {
-    pub(crate) fn new(AnswerFile { path, form }: AnswerFile<'a>, options: &Options) -> Asked<'a> {
-        let Options { order, top, .. } = options;
-        let mut bytes = format!("{order:?} {top:?} ").into_bytes();
-        bytes.extend_from_slice(form);
-        Asked { path, form: Digest::of(&bytes) }
+    /// Returns an answer for a file, of which `options` says the run's options that decide it.
+    pub(crate) fn new(AnswerFile { path, form }: AnswerFile<'a>, options: &str) -> Asked<'a> {
+        Asked { path, form: Digest::of(&[options.as_bytes(), b"\n", form].concat()) }
     }
 }
 
