@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 use tegula::output::AtomicFile;
+use tegula::state::AnswerFile;
 use tegula::{
     Aggregate, Cancel, Emit, Engine, Every, Identity, Input, Job, Key, Max, Options, Result,
     Resumable, Sees, Show, Sort, SortTo, Split, Sum,
@@ -91,16 +92,20 @@ impl Run<'_> {
             let see = |shown: &tegula::Shown<'_, J>| shown.answers().for_each(|_, _| Ok(()));
             job = job.show(Show::new(every, see).in_order(in_order));
         }
-        let answer = job.run(Input::paths([self.input])?)?;
-        let mut file = AtomicFile::create(&self.output)?;
-        match self.room {
-            Some(room) => {
-                let mut sink = SmallSink::new(&mut file, room);
-                answer.write(&mut sink, &self.output, &Cancel::new(), line)?;
+        let (path, room) = (&self.output, self.room);
+        let file = AnswerFile { path, form: b"reliability" };
+        let renewed = job.renew(Input::paths([self.input])?, file, |answer| {
+            let mut file = AtomicFile::create(path)?;
+            match room {
+                Some(room) => {
+                    let mut sink = SmallSink::new(&mut file, room);
+                    answer.write(&mut sink, path, &Cancel::new(), line)?;
+                }
+                None => answer.write(&mut file, path, &Cancel::new(), line)?,
             }
-            None => answer.write(&mut file, &self.output, &Cancel::new(), line)?,
-        }
-        Ok(file.commit()?)
+            Ok(file.commit()?)
+        });
+        renewed.map(drop)
     }
 
     fn sort(self) -> Result<()> {

@@ -142,9 +142,9 @@ pub(crate) fn note(
     let Some(file) = FileMark::settled(path) else { return Ok(()) };
     let folder = state.open()?;
     let body = Note { of, form, file, keys, key_value_bytes }.encode();
-    let noted = write(&folder, &framed(MAGIC, &body));
+    write(&folder, &framed(MAGIC, &body))?;
     folder.end();
-    Ok(noted?)
+    Ok(())
 }
 
 fn write(folder: &StateFolder, bytes: &[u8]) -> Result<(), StorageError> {

@@ -3,7 +3,7 @@
 
 use crate::jobs::Words;
 use crate::packing::{PACKINGS, Packing};
-use crate::support::{count_line, engine, error_saying, text_of};
+use crate::support::{count_line, engine, error_saying, limited, text_of};
 use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
 use std::fs;
 use std::io::Write;
@@ -235,8 +235,7 @@ fn a_claim_of_more_memory_than_there_is_is_an_error() {
         fs::write(&path, frame).unwrap();
         let error = count(&engine(2), &path).unwrap_err();
         check_named(&error, &path, "zstd");
-        let limited = Engine::builder().workers(1).memory_bytes(Some(64 << 20)).build().unwrap();
-        let refused = count(&limited, &path).unwrap_err().to_string();
+        let refused = count(&limited(64 << 20), &path).unwrap_err().to_string();
         assert!(refused.contains("window of a zstd file"), "{refused}");
     }
 }
