@@ -3,18 +3,17 @@
 //! answer that is one document. All jobs of a command share its engine, its progress and its interrupt,
 //! and their figures are added up.
 
+mod answer;
+
 use crate::arguments;
 use crate::control::{self, Steered};
 use crate::events::{Events, Watched};
 use crate::flags::{AnswerFlags, RunFlags, grouping};
-use crate::format::Line;
 #[cfg(feature = "nodes")]
 use crate::nodes;
 use crate::progress::{self, Shown};
 use crate::request::{NOTE, Request};
-#[cfg(feature = "nodes")]
-use crate::session;
-use crate::session::{AnswerOf, Session, Sink};
+use crate::session::{Session, Sink};
 use crate::show::Shows;
 #[cfg(feature = "serve")]
 use crate::watch::Watch;
@@ -27,17 +26,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula::output::AtomicFile;
-use tegula::state::AnswerFile;
 #[cfg(feature = "state")]
 use tegula::state::StateReport;
 use tegula::{
-    Accelerator, BadRecord, Disk, Engine, Error, Folders, Input, Job, Key, Options, Output,
-    Progress, Renewed, Result, Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage,
-    Timeline, process_cpu,
+    Accelerator, BadRecord, Disk, Engine, Error, Folders, Input, Job, Options, Output, Progress,
+    Result, Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline, process_cpu,
 };
 use tegula_apps::Runs;
 #[cfg(feature = "nodes")]
-use tegula_nodes::{Machines, Parts, Shares, Task};
+use tegula_nodes::{Machines, Shares, Task};
 
 /// Runs a command's jobs: `work` runs them and writes their answer. Then prints the reports. A state keeps
 /// `request`.
@@ -123,11 +120,6 @@ fn timed<R>(timeline: Option<&Timeline>, stage: Stage, work: impl FnOnce() -> R)
     let cpu = process_cpu().saturating_sub(cpu_begin);
     (result, StageTime { stage, wall: begin.elapsed(), cpu })
 }
-
-/// How often an answer is shown to those who watch it by `--events`.
-const SHOWN_EVERY: Duration = Duration::from_secs(2);
-/// With less memory than this, an answer that nobody asked to be shown is not: a show needs some of it.
-const WATCHED_MEMORY_LEAST: u64 = 256 << 20;
 
 /// State that the jobs of one command share.
 pub(crate) struct Run<'a> {
@@ -221,111 +213,6 @@ impl<'a> Run<'a> {
     /// Lets these devices work beside the cores.
     pub(crate) fn use_devices(&mut self, devices: Vec<Arc<Accelerator>>) {
         self.devices = devices;
-    }
-
-    /// Runs `job` over the input that `paths` name and writes its pairs, one line each: `fill`
-    /// puts a pair into its line.
-    pub(crate) fn pairs<J: Job>(
-        &mut self,
-        job: &J,
-        paths: &[OsString],
-        answer: &AnswerFlags,
-        fill: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Line<'_>) + Sync,
-    ) -> Result<()> {
-        let input = self.input(paths)?;
-        let format = |key: <J::Key as Key>::Borrowed<'_>, value: AnswerOf<'_, J>, out: &mut _| {
-            let mut line = Line::begin(answer.format, out);
-            fill(key, value, &mut line);
-            line.end();
-        };
-        #[cfg(feature = "nodes")]
-        if let Some(folder) = &self.flags.parts {
-            let write = |output: Output<J>, path: &Path, cancel: &_| {
-                session::write_part(&output, path, cancel, format).map(|()| output)
-            };
-            let parts = Parts { folder, ending: "", write: &write };
-            return self.parts(job, input, answer, parts);
-        }
-        let watched = self.watched_answer(answer);
-        let answer_shown = watched.as_ref().unwrap_or(answer);
-        let show = |shows: &mut Shows<'_>, shown: &ShownAnswers<'_, J>| shows.write(shown, &fill);
-        let write = |sink: &mut Sink<'_>, output: &Output<J>| sink.pairs(output, format);
-        self.answer(job, input, answer_shown, show, write)
-    }
-
-    /// Runs a job and has `write` write its answer where the flags say; if they ask for shows, `show` writes each of
-    /// them. A file that is the answer of the last run, to the same command over the same input, is left as it is.
-    pub(crate) fn answer<J: Job>(
-        &mut self,
-        job: &J,
-        input: Input,
-        answer: &AnswerFlags,
-        show: impl Fn(&mut Shows<'_>, &ShownAnswers<'_, J>) -> Result<()> + Sync,
-        write: impl FnOnce(&mut Sink<'_>, &Output<J>) -> Result<()>,
-    ) -> Result<()> {
-        let Some(path) = self.renewed(answer) else {
-            let output = self.showing(job, input, answer, show)?;
-            return self.write(|sink| write(sink, &output));
-        };
-        let form = self.request.form();
-        let (options, file) = (answer.apply(self.options()), AnswerFile { path, form: &form });
-        let Run { session, progress, timeline, .. } = self;
-        let mut wrote = None;
-        let renewed = self.engine.job(job).options(&options).renew(input, file, |output| {
-            progress.enter(Stage::Output);
-            let (written, time) = timed(timeline.as_ref(), Stage::Output, || {
-                session.write(Some(path), |sink| write(sink, output))
-            });
-            wrote = Some(time);
-            written
-        })?;
-        match &renewed {
-            Renewed::Written(output) => self.stats.add(output.stats()),
-            Renewed::Stands(stats) => self.stats.add(stats),
-        }
-        wrote.into_iter().for_each(|time| self.stats.add_time(time));
-        Ok(())
-    }
-
-    /// Returns the file of an answer that may be left as it is.
-    fn renewed(&self, answer: &AnswerFlags) -> Option<&'a Path> {
-        let flags = self.flags;
-        let is_alone = !flags.has_nodes() && !flags.is_node();
-        let may_stand = flags.state.is_some() && flags.look.is_none() && is_alone;
-        flags.output.as_deref().filter(|_| may_stand && answer.show.when.show.is_none())
-    }
-
-    /// Runs a job whose answer nodes write.
-    #[cfg(feature = "nodes")]
-    fn parts<J: Job>(
-        &mut self,
-        job: &J,
-        input: Input,
-        answer: &AnswerFlags,
-        parts: Parts<'_, J>,
-    ) -> Result<()> {
-        if answer.show.when.show.is_some() {
-            self.refuse_shows_over_nodes()?;
-        }
-        let options = answer.apply(self.options());
-        nodes::check_parts(self.flags, &options)?;
-        // The program waits for the hidden folder to be removed.
-        let file = self.session.stop().file;
-        file.set(true);
-        let task = Task { engine: &self.engine, job, input, options: &options, parts: Some(parts) };
-        let output = self.machines.run(task, Shares::Nothing);
-        file.set(false);
-        self.stats.add(output?.stats());
-        Ok(())
-    }
-
-    /// Returns the flags of an answer whose shows are made for `--events` alone, if it is to have such.
-    fn watched_answer(&self, answer: &AnswerFlags) -> Option<AnswerFlags> {
-        let is_small = self.flags.memory.is_some_and(|bytes| bytes < WATCHED_MEMORY_LEAST);
-        let is_watched = self.events.is_some() && answer.show.when.show.is_none();
-        let is_shown =
-            is_watched && !is_small && !self.flags.incremental && !self.flags.has_nodes();
-        is_shown.then(|| answer.watched(SHOWN_EVERY))
     }
 
     /// Returns the options of the flags, with the engine's default order.
