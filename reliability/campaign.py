@@ -14,7 +14,9 @@ Run it in the root of the repository, after `make campaign-programs`.
 
 import argparse
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -30,6 +32,8 @@ DONE = HERE / "campaign.json"
 PAGE = HERE.parent / "docs" / "promises.md"
 # Of a turn that fails, the last lines.
 LINES_SAID = 20
+# The exit code of a campaign that was stopped by an interrupt.
+INTERRUPTED = 130
 
 HEAD = """# Promises
 
@@ -124,13 +128,14 @@ def commit() -> str:
     ).stdout.strip()
 
 
-def run_turn(part: Part, done: Done) -> None:
-    """Runs the next turn of a part, and adds what it did."""
+def run_turn(part: Part, done: Done, groups: set[int]) -> None:
+    """Runs the next turn of a part, and adds what it did. Its process group is among `groups` meanwhile."""
     command, size = part.command_of(done.seed, done.turns, done.share)
     began = time.monotonic()
-    ended = subprocess.run(
+    turn = subprocess.Popen(
         command,
         shell=True,
+        start_new_session=True,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -138,14 +143,16 @@ def run_turn(part: Part, done: Done) -> None:
         errors="replace",
         cwd=HERE.parent,
     )
-    said = ended.stdout
+    groups.add(turn.pid)
+    said, _ = turn.communicate()
+    groups.discard(turn.pid)
     done.seconds += time.monotonic() - began
     done.turns += 1
     done.date = datetime.now(UTC).isoformat(timespec="seconds")
     if commit() not in done.commits:
         done.commits.append(commit())
     counts = re.findall(part.counts, said, re.MULTILINE) if part.counts else [size]
-    if ended.returncode != 0 or not counts:
+    if turn.returncode != 0 or not counts:
         done.failures.append(command)
         last = "\n".join(said.splitlines()[-LINES_SAID:])
         print(f"{part.name}: FAILED: {command}\n{last}", flush=True)
@@ -177,11 +184,16 @@ def run(options: argparse.Namespace) -> int:
     lanes = Lanes(
         [part for part in wanted if all_done[part.name].turns < part.turns], all_done
     )
-    threads = [threading.Thread(target=lanes.run) for _ in range(options.beside)]
+    threads = [
+        threading.Thread(target=lanes.run, daemon=True) for _ in range(options.beside)
+    ]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    try:
+        for thread in threads:
+            thread.join()
+    except KeyboardInterrupt:
+        lanes.stop()
     PAGE.write_text(page(parts, promises, all_done))
     return 1 if any(all_done[part.name].failures for part in wanted) else 0
 
@@ -193,6 +205,7 @@ class Lanes:
         self.waiting = waiting
         self.all_done = all_done
         self.building: set[str] = set()
+        self.groups: set[int] = set()
         self.changed = threading.Condition()
 
     def take(self) -> Part | None:
@@ -207,11 +220,18 @@ class Lanes:
                 self.changed.wait()
         return None
 
+    def stop(self) -> None:
+        """Ends the turns that are at work, and the campaign; they are run again when it goes on."""
+        with self.changed:
+            for group in list(self.groups):
+                os.killpg(group, signal.SIGKILL)
+            os._exit(INTERRUPTED)
+
     def run(self) -> None:
         while (part := self.take()) is not None:
             done = self.all_done[part.name]
             while done.turns < part.turns:
-                run_turn(part, done)
+                run_turn(part, done, self.groups)
                 with self.changed:
                     save_done(self.all_done)
             with self.changed:

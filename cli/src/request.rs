@@ -47,7 +47,7 @@ impl Request {
         self.choice("format", &answer.format)
     }
 
-    /// Returns by what the bytes of an answer are decided beside its pairs.
+    /// Returns the form of an answer: the program's version, and the command with its options.
     pub(crate) fn form(&self) -> Vec<u8> {
         [concat!("tegula ", env!("CARGO_PKG_VERSION"), " ").as_bytes(), &self.to_bytes()].concat()
     }

@@ -190,7 +190,7 @@ impl<'r, J: Job> JobRun<'r, J> {
     /// ```
     ///
     /// # Errors
-    /// See [`Error`], and those of `write`.
+    /// See [`Error`], and those of `write`. If the state cannot keep the note, the next run makes the answer again.
     pub fn renew(
         self,
         input: Input,

@@ -30,8 +30,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 pub struct AnswerFile<'a> {
     /// Where it is.
     pub path: &'a Path,
-    /// By what its bytes are decided beside the pairs and the options of the run: the program that writes them with its
-    /// version, and the options of their form.
+    /// The program that writes it with its version, and the options of its form. They decide its bytes together with the
+    /// pairs and the options of the run.
     pub form: &'a [u8],
 }
 
@@ -64,13 +64,13 @@ pub(super) struct Note {
     pub(super) key_value_bytes: u64,
 }
 
-/// By what a file is known that nobody has changed.
+/// The identity of a file's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileMark {
     device: u64,
     number: u64,
     bytes: u64,
-    /// Nanoseconds since 1970; the second changes with anything, and nobody can set it.
+    /// Nanoseconds since 1970. Any change moves the second one, and no program can set it.
     modified: i64,
     changed: i64,
 }
