@@ -16,13 +16,16 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(super) const NAME: &str = "answer";
 pub(super) const NEXT: &str = "answer.next";
 const MAGIC: [u8; 4] = *b"TgA\x01";
-/// A file system's clock moves on after this at most. One that is ahead of the system's is not waited for.
-const TICK: Duration = Duration::from_millis(10);
+/// The step of a file system's clock, in nanoseconds, at most. One that is ahead of the system's by more is another clock,
+/// for which nothing waits.
+const TICK: i64 = 10_000_000;
+/// The next step comes later where the host gives the machine's processors to others.
+const PATIENCE: Duration = Duration::from_secs(1);
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// A file that an answer is written to.
@@ -178,13 +181,16 @@ impl FileMark {
     /// As `of`, of a file that would show another time if it were changed from now on.
     fn settled(path: &Path) -> Option<FileMark> {
         let mark = FileMark::of(path)?;
-        let mut waited = Duration::ZERO;
-        while coarse_now()? <= mark.changed {
-            if waited >= TICK {
+        let since = Instant::now();
+        loop {
+            let ahead = mark.changed.saturating_sub(coarse_now()?);
+            if ahead < 0 {
+                break;
+            }
+            if ahead > TICK || since.elapsed() > PATIENCE {
                 return None;
             }
             sleep(LOOK_EVERY);
-            waited += LOOK_EVERY;
         }
         (FileMark::of(path) == Some(mark)).then_some(mark)
     }

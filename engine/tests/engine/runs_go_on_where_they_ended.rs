@@ -67,7 +67,7 @@ fn left(folder: &Path) -> (usize, Vec<String>) {
     (snapshots.len(), others)
 }
 
-/// A state that keeps nothing has what its saves wrote: the next run maps the rest.
+/// A state that keeps nothing has what its saves wrote: the next run maps the rest, if there is any.
 #[test]
 fn a_run_that_keeps_nothing_is_resumed_from_its_last_save() {
     let text = words(3000);
@@ -79,7 +79,7 @@ fn a_run_that_keeps_nothing_is_resumed_from_its_last_save() {
             let state = State::new(folder.path(), "words").keep(Keep::Nothing);
             let (answer, restored, bytes) = run(engine, Input::bytes(text.clone()), state).unwrap();
             assert!(answer == expected && bytes == text.len() as u64);
-            assert!(restored >= last && restored < bytes && (restored > 0) == (run_number > 0));
+            assert!(restored >= last && (restored > 0) == (run_number > 0));
             assert!(left(&folder.path().join("words")).0 > 0);
             last = restored;
         }
