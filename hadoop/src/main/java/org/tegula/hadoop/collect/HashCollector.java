@@ -46,6 +46,9 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
     /** Whether the combiner is to see keys in order. */
     private boolean ordered;
 
+    /** Uses what was read ahead, so that the compiler does not remove the reads. */
+    private long touched;
+
     HashCollector(CollectContext<K, V> context) throws IOException {
         super(context);
         types = new PairTypes<>(context.conf());
@@ -290,14 +293,34 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
         }
         records.sortDistinct(table.keys().bytes(), sorter);
         try (RunWriter writer = newRun(bytes)) {
-            for (int rank = 0; rank < records.count(); rank++) {
-                write(records.at(rank), writer);
+            for (int from = 0; from < records.count(); from += KeyTable.GROUP) {
+                int to = Math.min(from + KeyTable.GROUP, records.count());
+                touch(records, from, to);
+                for (int rank = from; rank < to; rank++) {
+                    write(records.at(rank), writer);
+                }
             }
             runs.add(writer.finish());
         }
         table.clear();
         waiting.clear();
         waitingBytes = firstWaitingBytes;
+    }
+
+    /** Reads what is about to be written: the data of keys in order lie anywhere, and the misses of a group overlap. */
+    private void touch(Records records, int from, int to) {
+        byte[] keys = table.keys().bytes();
+        long sum = 0;
+        for (int rank = from; rank < to; rank++) {
+            sum += table.newest(records.at(rank));
+        }
+        for (int rank = from; rank < to; rank++) {
+            int entry = records.at(rank);
+            int link = table.newest(entry);
+            sum += table.keyLength(entry) == 0 ? 0 : keys[table.keyStart(entry)];
+            sum += link == ValueChains.NONE ? 0 : waiting.before(link);
+        }
+        touched = sum;
     }
 
     private void write(int entry, RunWriter writer) throws IOException {
