@@ -23,6 +23,16 @@ pub struct Disk {
 struct DiskFile {
     file: File,
     path: PathBuf,
+    is_locked: bool,
+}
+
+impl Drop for DiskFile {
+    /// A lock goes with its last descriptor, and a process that another thread is starting has one of each, for a moment.
+    fn drop(&mut self) {
+        if self.is_locked {
+            let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
+        }
+    }
 }
 
 impl Disk {
@@ -38,7 +48,7 @@ impl Disk {
     ) -> Result<Box<dyn StoredFile>, StorageError> {
         let path = self.folder.join(name);
         match options.open(&path) {
-            Ok(file) => Ok(Box::new(DiskFile { file, path })),
+            Ok(file) => Ok(Box::new(DiskFile { file, path, is_locked: false })),
             Err(cause) => Err(self.fault(&path, cause)),
         }
     }
@@ -59,6 +69,18 @@ impl Disk {
         match StorageError::from_io("be used", &self.folder, cause) {
             StorageError::Access { path, cause, .. } => StorageError::Folder { path, cause },
             full => full,
+        }
+    }
+
+    fn locked(&self, name: &str) -> Result<Option<DiskFile>, StorageError> {
+        let path = self.folder.join(name);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.open(&path).map_err(|cause| self.fault(&path, cause))?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(DiskFile { file, path, is_locked: true })),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(cause) => Err(StorageError::from_io("be locked", path, cause.into())),
         }
     }
 
@@ -87,7 +109,9 @@ impl Storage for Disk {
             Err(cause) => Err(cause),
         };
         match file {
-            Ok(file) => Ok(Box::new(DiskFile { file, path: self.folder.clone() })),
+            Ok(file) => {
+                Ok(Box::new(DiskFile { file, path: self.folder.clone(), is_locked: false }))
+            }
             Err(cause) => Err(self.unusable(cause)),
         }
     }
@@ -129,15 +153,7 @@ impl Storage for Disk {
     }
 
     fn lock(&self, name: &str) -> Result<Option<Box<dyn StoredFile>>, StorageError> {
-        let path = self.folder.join(name);
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let file = options.open(&path).map_err(|cause| self.fault(&path, cause))?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Box::new(DiskFile { file, path }))),
-            Err(Errno::WOULDBLOCK) => Ok(None),
-            Err(cause) => Err(StorageError::from_io("be locked", path, cause.into())),
-        }
+        Ok(self.locked(name)?.map(|file| Box::new(file) as Box<dyn StoredFile>))
     }
 }
 
@@ -226,6 +242,7 @@ impl DiskFile {
 #[cfg(test)]
 mod tests {
     use super::Disk;
+    use crate::storage::Storage;
 
     #[test]
     fn where_files_must_have_a_name_they_lose_it_at_once() {
@@ -234,5 +251,18 @@ mod tests {
         let files = [disk.named_then_unlinked().unwrap(), disk.named_then_unlinked().unwrap()];
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         assert!(files.iter().all(|file| file.metadata().unwrap().len() == 0));
+    }
+
+    /// As a process that is being started has it, until it runs its program.
+    #[test]
+    fn a_lock_ends_though_its_descriptor_was_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(folder.path());
+        let lock = disk.locked("lock").unwrap().unwrap();
+        let copy = lock.file.try_clone().unwrap();
+        assert!(disk.lock("lock").unwrap().is_none());
+        drop(lock);
+        assert!(disk.lock("lock").unwrap().is_some());
+        drop(copy);
     }
 }
