@@ -8,8 +8,11 @@ use crate::merge::Piece;
 use crate::partial::{Answers, RunReader, read_run};
 use crate::slots::PairRef;
 
-/// Pairs of a portion in memory: some hundreds of kilobytes of text.
-const PORTION_PAIRS: usize = 8 << 10;
+/// The most pairs of a portion in memory: some hundreds of kilobytes of text, if a pair is a word and a number.
+const PORTION_PAIRS_MOST: usize = 8 << 10;
+/// The portions of an answer per worker at least, if it has so many pairs. A pair may be a long list, and a writer
+/// whose text is not next waits with it.
+const PORTIONS_PER_WORKER: usize = 64;
 
 /// The order of the shown pairs differs from their order in memory; the pair this far ahead of the shown one
 /// is prefetched.
@@ -21,20 +24,28 @@ pub struct Portion {
     piece: usize,
     /// The first pair of a piece in memory; the number of the extent of one on disk.
     first: usize,
+    /// The number of pairs of a piece in memory.
+    pairs: usize,
 }
 
 impl<C: Aggregate> Finished<C> {
     pub(super) fn portions(&self) -> Vec<Portion> {
+        let all: u64 = self.pieces.iter().map(Piece::pairs).sum();
+        let some = all as usize / (PORTIONS_PER_WORKER * self.pool.workers());
+        let most = some.clamp(1, PORTION_PAIRS_MOST);
         let mut portions = Vec::new();
         for (piece, of) in self.pieces.iter().enumerate() {
             match of {
                 Piece::Held(held) => {
-                    let firsts = (0..held.pairs.len()).step_by(PORTION_PAIRS);
-                    portions.extend(firsts.map(|first| Portion { piece, first }));
+                    let len = held.pairs.len();
+                    portions.extend((0..len).step_by(most).map(|first| {
+                        let pairs = most.min(len - first);
+                        Portion { piece, first, pairs }
+                    }));
                 }
                 Piece::Stored(run) => {
                     let extents = 0..run.extents.len();
-                    portions.extend(extents.map(|first| Portion { piece, first }));
+                    portions.extend(extents.map(|first| Portion { piece, first, pairs: 0 }));
                 }
             }
         }
@@ -44,15 +55,16 @@ impl<C: Aggregate> Finished<C> {
     /// Shows the pairs of a portion in order until `see` fails. The reader is made when one is needed.
     pub(super) fn for_each_in(
         &self,
-        Portion { piece, first }: Portion,
+        Portion { piece, first, pairs }: Portion,
         reader: &mut Option<RunReader<Answers<C>>>,
         mut see: impl FnMut(PairRef<'_, C::Reduced>) -> Result<()>,
     ) -> Result<()> {
         match &self.pieces[piece] {
             Piece::Held(held) => {
                 let len = held.pairs.len();
-                (first..len.min(first + PORTION_PAIRS)).try_for_each(|place| {
+                (first..len.min(first + pairs)).try_for_each(|place| {
                     held.pairs.prefetch(held.number_at((place + AHEAD).min(len - 1)));
+                    held.pairs.prefetch_key(held.number_at((place + AHEAD / 2).min(len - 1)));
                     see(held.pairs.get(held.number_at(place)))
                 })
             }
