@@ -4,7 +4,7 @@
 A part is a command that is run in turns, each with a seed of its own. What has been done is kept after each turn, in
 campaign.json beside this file, so that a campaign which was stopped goes on with the turn that it was at. A turn that
 fails is printed as the command that repeats it, and the campaign goes on; its exit code is 1 then. Two parts run beside
-each other, unless both build in the same place.
+each other, unless both build in the same place. A part whose tools are missing is left as it was.
 
     campaign.py run [--seed 1] [--share 1.0] [--beside 2] [--anew] [part ...]
     campaign.py page [--check]
@@ -58,6 +58,7 @@ class Part:
     counts: str = ""
     each: list[str] = field(default_factory=list)
     builds: str = ""
+    needs: str = ""
 
     def command_of(self, seed: int, turn: int, share: float) -> tuple[str, int]:
         """The command of a turn, and its size."""
@@ -195,7 +196,8 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         lanes.stop()
     PAGE.write_text(page(parts, promises, all_done))
-    return 1 if any(all_done[part.name].failures for part in wanted) else 0
+    failed = any(all_done[part.name].failures for part in wanted)
+    return 1 if failed or lanes.unmet else 0
 
 
 class Lanes:
@@ -205,6 +207,7 @@ class Lanes:
         self.waiting = waiting
         self.all_done = all_done
         self.building: set[str] = set()
+        self.unmet: list[str] = []
         self.groups: set[int] = set()
         self.changed = threading.Condition()
 
@@ -220,6 +223,15 @@ class Lanes:
                 self.changed.wait()
         return None
 
+    def has_tools(self, part: Part) -> bool:
+        """Whether what the part needs is there; make says what is missing."""
+        argv = ["make", "--silent", part.needs]
+        if not part.needs or subprocess.run(argv, cwd=HERE.parent).returncode == 0:
+            return True
+        print(f"{part.name}: left out", flush=True)
+        self.unmet.append(part.name)
+        return False
+
     def stop(self) -> None:
         """Ends the turns that are at work, and the campaign; they are run again when it goes on."""
         with self.changed:
@@ -230,7 +242,8 @@ class Lanes:
     def run(self) -> None:
         while (part := self.take()) is not None:
             done = self.all_done[part.name]
-            while done.turns < part.turns:
+            turns = part.turns if self.has_tools(part) else 0
+            while done.turns < turns:
                 run_turn(part, done, self.groups)
                 with self.changed:
                     save_done(self.all_done)
