@@ -8,11 +8,11 @@ use crate::merge::Piece;
 use crate::partial::{Answers, RunReader, read_run};
 use crate::slots::PairRef;
 
-/// The most pairs of a portion in memory: some hundreds of kilobytes of text, if a pair is a word and a number.
-const PORTION_PAIRS_MOST: usize = 8 << 10;
-/// The portions of an answer per worker at least, if it has so many pairs. A pair may be a long list, and a writer
-/// whose text is not next waits with it.
-const PORTIONS_PER_WORKER: usize = 64;
+/// The pairs of a portion in memory: some hundreds of kilobytes of text, if a pair is a word and a number.
+const PORTION_PAIRS: usize = 8 << 10;
+/// The portions per worker at least of an answer that is written, if it has so many pairs. A pair may be a long list,
+/// and a writer whose text is not next waits with it.
+const PORTIONS_PER_WRITER: usize = 64;
 
 /// The order of the shown pairs differs from their order in memory; the pair this far ahead of the shown one
 /// is prefetched.
@@ -30,9 +30,17 @@ pub struct Portion {
 
 impl<C: Aggregate> Finished<C> {
     pub(super) fn portions(&self) -> Vec<Portion> {
+        self.portions_of(PORTION_PAIRS)
+    }
+
+    /// As `portions`, to be written by all workers.
+    pub(super) fn portions_to_write(&self) -> Vec<Portion> {
         let all: u64 = self.pieces.iter().map(Piece::pairs).sum();
-        let some = all as usize / (PORTIONS_PER_WORKER * self.pool.workers());
-        let most = some.clamp(1, PORTION_PAIRS_MOST);
+        let some = all as usize / (PORTIONS_PER_WRITER * self.pool.workers());
+        self.portions_of(some.clamp(1, PORTION_PAIRS))
+    }
+
+    fn portions_of(&self, most: usize) -> Vec<Portion> {
         let mut portions = Vec::new();
         for (piece, of) in self.pieces.iter().enumerate() {
             match of {

@@ -42,7 +42,7 @@ impl<C: Aggregate> Finished<C> {
     ) -> Result<()> {
         let began = Instant::now();
         let _entered = Context::new(self.timeline.as_ref(), Stage::Output).enter();
-        let portions = self.portions();
+        let portions = self.portions_to_write();
         let (cursor, failure) = (Cursor::new(portions.len() as u64), Failure::new(cancel));
         let turns = Turns::new(sink, name);
         let writers = PerWorker::new(self.pool.workers());
