@@ -1,5 +1,5 @@
-//! Soak: one engine runs mixed jobs in random shapes for a long time. After each it must hold no more memory, files and
-//! threads than it did after the first part of the time.
+//! Soak: one engine runs mixed jobs in random shapes for a long time. Between two jobs, when it has given back the memory
+//! that it keeps for the next, it must hold no more memory, files and threads than it did after the first part of the time.
 
 use crate::files::{self, digest};
 use crate::jobs::{JOBS, Run};
@@ -95,6 +95,7 @@ pub(crate) fn run(flags: &Flags) -> Result<(), String> {
             jobs += 1;
         }
         drop(folder);
+        engine.release_memory();
         samples.push(Sample::take(began.elapsed())?);
     }
     if let Some(path) = &flags.samples {

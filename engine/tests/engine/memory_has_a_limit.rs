@@ -175,3 +175,17 @@ fn memory_beyond_the_systems() {
         assert!(matches!(error, Error::Memory(MemoryError::System { .. })), "{error:?}");
     }
 }
+
+/// What an engine keeps for its next job can be had back, once; the next job takes memory anew.
+#[test]
+fn memory_that_is_kept_is_given_back() {
+    let engine = engine(2);
+    let text = distinct_words(20_000);
+    let run = || text_of(&engine.job(&JOB).run(Input::bytes(text.clone())).unwrap(), count_line);
+    let expected = run();
+    for _ in 0..2 {
+        assert!(engine.release_memory() >= 1 << 20);
+        assert_eq!(engine.release_memory(), 0);
+        assert!(run() == expected);
+    }
+}
