@@ -5,6 +5,7 @@ use super::budget::Budget;
 use super::home;
 use crate::error::MemoryError;
 use crate::sync::Mutex;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -90,6 +91,15 @@ impl Block {
     /// Gives the memory back to the system instead of the pool: for a size that is not asked for again.
     pub fn discard(mut self) {
         self.kept = false;
+    }
+
+    /// Has the system provide a range of the block's pages at once. Contents stay as they are. A page that is read
+    /// before it is written is provided twice otherwise, and the second time interrupts the other threads of the
+    /// process, whose processors must forget the first. Costs a system call, and for pages that were there a
+    /// microsecond per quarter of a megabyte.
+    pub fn provide(&mut self, bytes: Range<usize>) {
+        let start = bytes.start - bytes.start % GRAIN_BYTES;
+        provide(&self.raw, start.min(self.raw.bytes)..bytes.end.min(self.raw.bytes));
     }
 
     /// Makes all bytes zero; free of cost if nobody wrote to the block yet.
@@ -291,6 +301,21 @@ unsafe fn prefer(start: *mut u8, bytes: usize, node: u32) -> std::io::Result<()>
     let _ = (start, bytes, node);
     Err(std::io::ErrorKind::Unsupported.into())
 }
+
+/// Touches the pages of a part of some memory, which starts at a page's start.
+#[cfg(not(miri))]
+fn provide(raw: &Raw, bytes: Range<usize>) {
+    use rustix::mm::{Advice, madvise};
+    // SAFETY: the part lies in a mapping that is owned alone, and `PopulateWrite` never changes contents. A kernel
+    // that does not know it faults page by page, as it always did.
+    unsafe {
+        let start = raw.start.as_ptr().add(bytes.start);
+        let _ = madvise(start.cast(), bytes.len(), Advice::LinuxPopulateWrite);
+    }
+}
+
+#[cfg(miri)]
+fn provide(_raw: &Raw, _bytes: Range<usize>) {}
 
 #[cfg(not(miri))]
 fn unmap(raw: &Raw) {

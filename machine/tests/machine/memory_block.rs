@@ -17,6 +17,23 @@ fn a_block_given_back_is_reused_and_zeroed_on_request() {
     assert_eq!(again.as_slice()[5], 0);
 }
 
+/// Of any range, also past the block's end, and whether or not its pages were there.
+#[test]
+fn pages_are_provided_with_their_contents() {
+    let pool = BlockPool::new(Budget::new(None));
+    for access in [Access::Streamed, Access::Random] {
+        let mut block = pool.take(3 << 20, access, "test").unwrap();
+        block.zero();
+        block.as_mut_slice()[70_000] = 7;
+        for range in [0..131_072, 5..6, 65_536..usize::MAX, usize::MAX - 1..usize::MAX, 9..9] {
+            block.provide(range);
+        }
+        let sum: u64 = block.as_slice().iter().map(|&byte| u64::from(byte)).sum();
+        assert_eq!(sum, 7);
+        block.discard();
+    }
+}
+
 #[test]
 fn a_discarded_block_is_no_longer_counted() {
     let pool = BlockPool::new(Budget::new(None));

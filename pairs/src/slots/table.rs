@@ -39,6 +39,9 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// are crowded.
 const NEAR_MOST: usize = 4 * BLOCK;
 
+/// A table takes fresh memory by this much at a time, so that it is still in the cache when it is written.
+const PROVIDED_BYTES: usize = 128 << 10;
+
 /// log2 of the fewest slots.
 const LEAST_BITS: u32 = 6;
 
@@ -75,6 +78,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         let bytes = size_of::<Entry<K, V>>() << bits;
         let mut block = blocks.take(bytes, Access::Random, "a table of keys and values")?;
         block.zero();
+        block.provide(0..PROVIDED_BYTES);
         Ok(block)
     }
 
@@ -234,7 +238,13 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     pub fn grow(&mut self, bits: u32) -> Result<(), MemoryError> {
         debug_assert!(bits > self.bits());
         let mut larger = Table::new(&self.blocks, bits)?;
+        let mut provided = PROVIDED_BYTES;
         self.drain(|entry| {
+            let home = larger.home(entry.key.hash()) * size_of::<Entry<K, V>>();
+            while home >= provided {
+                larger.block.provide(provided..provided + PROVIDED_BYTES);
+                provided += PROVIDED_BYTES;
+            }
             larger.insert_absent(entry);
             Ok::<(), MemoryError>(())
         })?;
