@@ -2,8 +2,9 @@
 //! cent of the input; 0: never), the number of tiers, of words and of workers, and files, which may be named
 //! many times. With two tiers a show is a job of its own over the counts so far, which finds the top of them,
 //! as in Ostrich's figure 25: of all of them, or of the most frequent ones alone, which are enough for this
-//! second job. With one tier, it is the first job's selection. Prints the number of shows, and a sum over the
-//! answer, by which runs are compared.
+//! second job; or the function that gets a show finds them itself, without text and without a job. With one tier,
+//! it is the first job's selection. Prints the number of shows, and a sum over the answer, by which runs are
+//! compared.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -44,25 +45,37 @@ impl Job for TopCounts {
     type Combine = Sum<u64>;
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        let mut top: BinaryHeap<Worst<'s>> = BinaryHeap::new();
-        for line in split.lines() {
+        let counts = split.lines().map(|line| {
             let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
             let (word, number) = line.split_at(line.len() - digits);
             let count = number.iter().fold(0, |sum, &digit| 10 * sum + u64::from(digit - b'0'));
-            if top.len() < self.0 || top.peek().is_some_and(|least| count >= least.0.0) {
-                top.push(Reverse((count, Reverse(&word[..word.len() - 1]))));
-            }
-            if top.len() > self.0 {
-                // Of equal counts the smaller words stay.
-                top.pop();
-            }
-        }
-        top.into_iter().for_each(|Reverse((count, Reverse(word)))| emit.emit(word, count));
+            (&word[..word.len() - 1], count)
+        });
+        highest(counts, self.0).for_each(|(word, count)| emit.emit(word, count));
         Ok(())
     }
 }
 
-const USAGE: &str = "usage: show EVERY-PERCENT one|two|two-of-most TOP WORKERS FILE...";
+/// Returns the `most` highest of some counts, the last of the answer first.
+fn highest<'s>(
+    counts: impl Iterator<Item = (&'s [u8], u64)>,
+    most: usize,
+) -> impl Iterator<Item = (&'s [u8], u64)> {
+    let mut top: BinaryHeap<Worst<'s>> = BinaryHeap::new();
+    counts.for_each(|(word, count)| {
+        if top.len() < most || top.peek().is_some_and(|least| count >= least.0.0) {
+            top.push(Reverse((count, Reverse(word))));
+        }
+        if top.len() > most {
+            // Of equal counts the smaller words stay.
+            top.pop();
+        }
+    });
+    std::iter::from_fn(move || top.pop().map(|Reverse((count, Reverse(word)))| (word, count)))
+}
+
+const USAGE: &str =
+    "usage: show EVERY-PERCENT one|two|two-of-most|two-by-function TOP WORKERS FILE...";
 
 /// The way to make a show.
 #[derive(Clone, Copy, PartialEq)]
@@ -72,6 +85,8 @@ enum Tiers {
     Two,
     /// A second job, over the counts of the most frequent words.
     TwoOfMost,
+    /// No second job: the show's function goes over all counts.
+    TwoByFunction,
 }
 
 /// Words that the second job is then given, for each wanted one.
@@ -86,6 +101,7 @@ fn main() -> ExitCode {
         "one" => Tiers::One,
         "two" => Tiers::Two,
         "two-of-most" => Tiers::TwoOfMost,
+        "two-by-function" => Tiers::TwoByFunction,
         _ => return usage(),
     };
     let shows = count(every, tiers, top, workers, paths);
@@ -127,12 +143,17 @@ fn count(
         shown_sum = match tiers {
             Tiers::One => shown.answers().iter()?.fold(0, mix),
             Tiers::Two | Tiers::TwoOfMost => show_two_tiers(&engine, &options, shown)?,
+            Tiers::TwoByFunction => {
+                let mut highest: Vec<_> = highest(shown.answers().iter()?, top).collect();
+                highest.reverse();
+                highest.into_iter().fold(0, mix)
+            }
         };
         Ok(())
     });
     let show = match tiers {
         Tiers::One => show,
-        Tiers::Two => show.all().order(Order::None),
+        Tiers::Two | Tiers::TwoByFunction => show.all().order(Order::None),
         Tiers::TwoOfMost => show.top(top.saturating_mul(MOST_TIMES)),
     };
     let output = engine.job(&Words).options(&options).show(show).run(input)?;

@@ -11,6 +11,7 @@ use crate::options::Order;
 use crate::partial::{Answers, Pairs, Run, RunReader, RunWriter, Spill};
 use crate::reduce::{Range, Ranking};
 use crate::schedule::{PerWorker, Pool, for_each};
+use crate::slots::PairRef;
 use crate::sync::Mutex;
 use std::sync::Arc;
 
@@ -33,6 +34,13 @@ impl<V: Copy> Held<V> {
     /// Returns the pair at a place of the answer.
     pub fn number_at(&self, place: usize) -> usize {
         self.order.as_ref().map_or(place, |order| *order.get(place) as usize)
+    }
+
+    /// Returns the pairs in the order of the answer. Pairs in their present order are not looked up one by one.
+    pub fn iter(&self) -> impl Iterator<Item = PairRef<'_, V>> {
+        let numbers = self.order.iter().flat_map(ChunkList::iter);
+        let plain = self.order.is_none().then(|| self.pairs.iter());
+        numbers.map(|&number| self.pairs.get(number as usize)).chain(plain.into_iter().flatten())
     }
 }
 

@@ -75,9 +75,8 @@ impl<'a, C: Aggregate> Seen<'a, C> {
         for piece in self.pieces {
             match piece {
                 Piece::Held(held) => {
-                    let places = 0..held.pairs.len().min(most - keys.len());
-                    let key = |place| held.pairs.get(held.number_at(place)).key.into();
-                    keys.extend(places.map(key));
+                    let more = most - keys.len();
+                    keys.extend(held.iter().take(more).map(|pair| pair.key.into()));
                 }
                 Piece::Stored(run) => {
                     let mut reader = None;
@@ -103,8 +102,7 @@ impl<'a, C: Aggregate> Seen<'a, C> {
         let mut reader = None;
         for piece in self.pieces {
             match piece {
-                Piece::Held(held) => (0..held.pairs.len())
-                    .try_for_each(|place| see(held.pairs.get(held.number_at(place))))?,
+                Piece::Held(held) => held.iter().try_for_each(&mut *see)?,
                 Piece::Stored(run) => {
                     let reader = self.stored.reader::<C>(&mut reader)?;
                     read_run(reader, run.number, &run.extents, &mut *see)?;
@@ -151,9 +149,7 @@ impl<'a, J: Job> Answers<'a, J> {
             Piece::Stored(_) => Err(MemoryError::OnDisk { pairs: len }),
         });
         let held: Vec<_> = held.collect::<Result<_, _>>()?;
-        Ok(held.into_iter().flat_map(|held| {
-            (0..held.pairs.len()).map(|place| show::<J>(held.pairs.get(held.number_at(place))))
-        }))
+        Ok(held.into_iter().flat_map(|held| held.iter().map(show::<J>)))
     }
 
     /// Shows the pairs in order, whether they are in memory or on disk, until `see` fails.
