@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The campaign: runs the parts of promises.toml at their full size, and writes docs/promises.md.
+"""The campaign: runs the parts of promises.toml at their full size, and writes docs/promises.md and its plot.
 
 A part is a command that is run in turns, each with a seed of its own. What has been done is kept after each turn, in
 campaign.json beside this file, so that a campaign which was stopped goes on with the turn that it was at. A turn that
@@ -13,6 +13,7 @@ Run it in the root of the repository, after `make campaign-programs`.
 """
 
 import argparse
+import csv
 import json
 import os
 import re
@@ -27,9 +28,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "bench" / "papers"))
+from plot import Line, Lines, drawn  # noqa: E402
+
 PROMISES = HERE / "promises.toml"
 DONE = HERE / "campaign.json"
 PAGE = HERE.parent / "docs" / "promises.md"
+PLOT = HERE.parent / "docs" / "promises.svg"
+# What each soak held between two jobs.
+SOAKS = {"an engine": HERE / "soak-engine.csv", "a server": HERE / "soak-server.csv"}
 # Of a turn that fails, the last lines.
 LINES_SAID = 20
 # The exit code of a campaign that was stopped by an interrupt.
@@ -195,7 +202,8 @@ def run(options: argparse.Namespace) -> int:
             thread.join()
     except KeyboardInterrupt:
         lanes.stop()
-    PAGE.write_text(page(parts, promises, all_done))
+    for path, text in pages(parts, promises, all_done).items():
+        path.write_text(text)
     failed = any(all_done[part.name].failures for part in wanted)
     return 1 if failed or lanes.unmet else 0
 
@@ -309,6 +317,32 @@ def page(parts: list[Part], promises: list[Promise], all_done: dict[str, Done]) 
     )
 
 
+def pages(
+    parts: list[Part], promises: list[Promise], all_done: dict[str, Done]
+) -> dict[Path, str]:
+    """The files that say what was done: the page, and the plot of the soaks that were kept."""
+    text = page(parts, promises, all_done)
+    lines = tuple(
+        Line(name, resident(path)) for name, path in SOAKS.items() if path.exists()
+    )
+    if not lines:
+        return {PAGE: text}
+    plot = Lines("What a soak holds", "minutes", "resident MB", lines)
+    text += (
+        f"\n![Resident memory of an engine and of a server over an hour]({PLOT.name})\n"
+    )
+    return {PAGE: text, PLOT: drawn(plot)}
+
+
+def resident(samples: Path) -> tuple[tuple[float, float], ...]:
+    """Minutes, and the megabytes that were resident then."""
+    with samples.open(newline="") as file:
+        return tuple(
+            (float(row["seconds"]) / 60, float(row["resident_bytes"]) / 1e6)
+            for row in csv.DictReader(file)
+        )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Run the campaign.")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -327,12 +361,13 @@ def main() -> int:
     options = parser.parse_args()
     if options.command == "run":
         return run(options)
-    text = page(*load(), load_done())
-    if not options.check:
-        PAGE.write_text(text)
-    elif not PAGE.exists() or PAGE.read_text() != text:
-        print("docs/promises.md: not of what is kept; run reliability/campaign.py page")
-        return 1
+    for path, text in pages(*load(), load_done()).items():
+        if not options.check:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            said = "not of what is kept; run reliability/campaign.py page"
+            print(f"docs/{path.name}: {said}")
+            return 1
     return 0
 
 
