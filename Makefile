@@ -98,7 +98,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust test-crates test-stores rust-test-programs test-python test-wheel-once python-environments \
 	test-cuda-kernels test-metrics test-ray test-mrjob test-streaming test-streaming-classes \
 	test-hadoop test-hadoop-compat test-hadoop-more test-hadoop-homes test-places test-page dist-hadoop \
-	lint lint-rust lint-python lint-page lint-hadoop screenshots-page audit sbom miri loom tsan jcstress fuzz fuzz-keep fuzz-hadoop \
+	lint lint-rust lint-python lint-page lint-hadoop screenshots-page audit sbom error-paths miri loom tsan jcstress fuzz fuzz-keep fuzz-hadoop \
 	campaign campaign-nodes campaign-places campaign-programs campaign-python campaign-serve campaign-soak campaign-streaming \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-grep bench-unicode bench-stations bench-logstats bench-containers bench-index bench-numbers \
@@ -407,6 +407,9 @@ sbom: need-cargo need-java ## Write what the program and the Hadoop engine consi
 	cargo sbom --cargo-package tegula-cli --output-format cyclone_dx_json_1_6 >$(SBOM)/tegula.json
 	cd hadoop && mvn -B -ntp -q org.cyclonedx:cyclonedx-maven-plugin:$(CYCLONEDX):makeBom \
 		-DoutputDirectory=$(SBOM) -DoutputName=tegula-hadoop -DoutputFormat=json
+
+error-paths: need-cargo ## List the lines that make an error and that no test reaches, into docs/error-paths.md; needs rustup component add llvm-tools (slow)
+	python3 reliability/error_paths.py --target $(TARGET)/coverage $(filter-out -p,$(ENGINE_CRATES)) tegula-apps tegula-nodes tegula-server tegula-cli
 
 # Property tests want the current folder, and under Miri a few cases must do.
 miri: need-miri ## Run the tests of containers, memory and partials under Miri (slow)
