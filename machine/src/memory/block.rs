@@ -95,8 +95,7 @@ impl Block {
 
     /// Has the system provide a range of the block's pages at once. Contents stay as they are. A page that is read
     /// before it is written is provided twice otherwise, and the second time interrupts the other threads of the
-    /// process, whose processors must forget the first. Costs a system call, and for pages that were there a
-    /// microsecond per quarter of a megabyte.
+    /// process, whose processors must forget the first. Costs a system call, also for pages that were there.
     pub fn provide(&mut self, bytes: Range<usize>) {
         let start = bytes.start - bytes.start % GRAIN_BYTES;
         provide(&self.raw, start.min(self.raw.bytes)..bytes.end.min(self.raw.bytes));
@@ -159,7 +158,13 @@ impl BlockPool {
         self.count(bytes, purpose)?;
         let shelf = home::part_of(self.shelves.len());
         match map(bytes, access, self.shelves[shelf].node) {
-            Ok(start) => Ok(self.own(Raw { start, bytes, shelf, untouched: true })),
+            Ok(start) => {
+                let raw = Raw { start, bytes, shelf, untouched: true };
+                if access == Access::Filled {
+                    provide(&raw, 0..bytes);
+                }
+                Ok(self.own(raw))
+            }
             Err(cause) => {
                 self.budget.give(bytes);
                 Err(MemoryError::System { purpose, bytes: bytes as u64, cause })
@@ -244,8 +249,8 @@ fn map(bytes: usize, access: Access, node: Option<u32>) -> std::io::Result<NonNu
     let (rights, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
     // SAFETY: a null hint asks for a new mapping at a place of the system's choice, so no memory
     // that is in use is replaced. The two unmappings cut off pages of that same mapping which lie
-    // before `start` and from `start + bytes` on; nobody has seen them. `madvise` with `Hugepage` or
-    // `PopulateWrite` never changes contents.
+    // before `start` and from `start + bytes` on; nobody has seen them. `madvise` with `Hugepage` never
+    // changes contents.
     unsafe {
         let whole =
             mmap_anonymous(std::ptr::null_mut(), bytes + spare, rights, flags)?.cast::<u8>();
@@ -264,10 +269,6 @@ fn map(bytes: usize, access: Access, node: Option<u32>) -> std::io::Result<NonNu
         if access == Access::Random && bytes >= HUGE_BYTES {
             // A kernel without huge pages says no, and small pages serve.
             let _ = madvise(start.cast(), bytes, Advice::LinuxHugepage);
-        }
-        if access == Access::Filled {
-            // A kernel that does not know this faults page by page, as it always did.
-            let _ = madvise(start.cast(), bytes, Advice::LinuxPopulateWrite);
         }
         NonNull::new(start).ok_or_else(|| std::io::Error::from(std::io::ErrorKind::OutOfMemory))
     }
