@@ -23,6 +23,8 @@ export class JobPage {
   #job = null;
   /** The time that earlier attempts ran. */
   #before_s = 0;
+  /** How many summaries of the job have come. */
+  #summaries = 0;
   #dirty = false;
   #is_closed = false;
   #state = h("span", { class: "state" });
@@ -149,6 +151,7 @@ export class JobPage {
   /** @param {Snapshot} job */
   #reset(job) {
     if (!this.#job) this.frame.setHost(null);
+    this.#summaries += 1;
     this.#cores.reset(job.lanes, job.progress?.at_s ?? 0, this.#job?.attempts === job.attempts);
     this.#job = job;
     this.#before_s = Math.max(0, job.elapsed_s - (job.progress?.at_s ?? 0));
@@ -167,6 +170,7 @@ export class JobPage {
    */
   #merge(job, kind, data) {
     if (kind === "summary") {
+      this.#summaries += 1;
       const summary = /** @type {Summary} */ (data);
       // A summary has fewer figures, and while the job runs also older ones.
       const progress = OVER.has(summary.state)
@@ -229,10 +233,7 @@ export class JobPage {
     const job = this.#job;
     if (!job || OVER.has(job.state) || job.cancelling || document.querySelector("dialog[open]")) return;
     if (!(await ask("Cancel this job?", job.name, "Cancel the job", "Let it run"))) return;
-    await this.#do(async () => {
-      const response = await request("DELETE", `api/jobs/${this.id}`);
-      this.#take("summary", await response.json());
-    });
+    await this.#do(() => this.#alter("DELETE", `api/jobs/${this.id}`));
   }
 
   again() {
@@ -246,10 +247,21 @@ export class JobPage {
   /** @param {number} change */
   #change(change) {
     const priority = Math.max(-100, Math.min(100, (this.#job?.priority ?? 0) + change));
-    return this.#do(async () => {
-      const response = await request("POST", `api/jobs/${this.id}/priority`, { body: { priority } });
-      this.#take("summary", await response.json());
-    });
+    return this.#do(() => this.#alter("POST", `api/jobs/${this.id}/priority`, { priority }));
+  }
+
+  /**
+   * Sends a request that changes the job. Its answer is taken unless the stream, which says what became of it later,
+   * was faster.
+   * @param {string} method
+   * @param {string} path
+   * @param {unknown} [body]
+   */
+  async #alter(method, path, body) {
+    const known = this.#summaries;
+    const response = await request(method, path, { body });
+    const summary = await response.json();
+    if (known === this.#summaries) this.#take("summary", summary);
   }
 
   /** @param {() => Promise<void>} action */

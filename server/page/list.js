@@ -378,10 +378,7 @@ export class ListPage {
   /** @param {Summary} job */
   async #cancel(job) {
     if (!(await ask("Cancel this job?", job.name.slice(0, 300), "Cancel the job", "Let it run"))) return;
-    await this.#do(async () => {
-      const response = await request("DELETE", `api/jobs/${job.id}`);
-      this.#take("job", await response.json());
-    }, "");
+    await this.#do(() => this.#alter(job.id, "DELETE", `api/jobs/${job.id}`), "");
   }
 
   /**
@@ -390,10 +387,22 @@ export class ListPage {
    */
   async #prioritise(job, change) {
     const priority = Math.max(-100, Math.min(100, job.priority + change));
-    await this.#do(async () => {
-      const response = await request("POST", `api/jobs/${job.id}/priority`, { body: { priority } });
-      this.#take("job", await response.json());
-    }, "");
+    await this.#do(() => this.#alter(job.id, "POST", `api/jobs/${job.id}/priority`, { priority }), "");
+  }
+
+  /**
+   * Sends a request that changes a job. Its answer is taken unless the stream, which says what became of the job
+   * later, was faster.
+   * @param {number} id
+   * @param {string} method
+   * @param {string} path
+   * @param {unknown} [body]
+   */
+  async #alter(id, method, path, body) {
+    const known = this.#jobs.get(id);
+    const response = await request(method, path, { body });
+    const summary = await response.json();
+    if (known === this.#jobs.get(id)) this.#take("job", summary);
   }
 
   /**

@@ -266,6 +266,28 @@ def test_cancel_asks_and_the_job_ends(server, open_page):
     assert [request.method for request in server.requests].count("DELETE") == 1
 
 
+@pytest.mark.parametrize("from_list", [False, True], ids=["job", "list"])
+def test_an_answer_that_comes_late_changes_nothing(server, open_page, from_list):
+    job = server.add(at_s=1.0)
+    page = open_page(None if from_list else job.id)
+    state = page.locator(".over .row-mark" if from_list else ".job .state")
+
+    def answer_late(route):
+        response = route.fetch()
+        assert '"running"' in response.text()
+        server.finish(job, "cancelled")
+        expect(state).to_have_text("cancelled")
+        route.fulfill(response=response)
+
+    page.route(f"**/api/jobs/{job.id}", answer_late)
+    page.get_by_role("button", name=re.compile("^cancel", re.I)).click()
+    with page.expect_response(lambda response: response.status == 202):
+        page.get_by_role("button", name="Cancel the job").click()
+    page.evaluate("() => new Promise(drawn => setTimeout(drawn, 100))")
+    expect(state).to_have_text("cancelled")
+    expect(page.get_by_text("cancelling", exact=False)).to_have_count(0)
+
+
 def test_a_job_that_is_over_meanwhile_says_so(server, open_page, watched):
     watched.expected = ("409",)
     job = server.add(at_s=1.0)
