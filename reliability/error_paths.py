@@ -69,8 +69,9 @@ def counted(
     if not is_kept:
         shutil.rmtree(profiles, ignore_errors=True)
     environment = os.environ | {
-        "RUSTFLAGS": "-C instrument-coverage",
-        "LLVM_PROFILE_FILE": str(profiles / "%8m.profraw"),
+        # The counters lie in the mapped file itself (%c), so that a process which is killed keeps them.
+        "RUSTFLAGS": "-C instrument-coverage -C llvm-args=-runtime-counter-relocation",
+        "LLVM_PROFILE_FILE": str(profiles / "%c%8m.profraw"),
     }
     chosen = [word for crate in crates for word in ("-p", crate)]
     kinds = ("--all-features", "--lib", "--bins", "--tests", "--examples")

@@ -29,6 +29,8 @@ mod numbers_are_as_documented;
 mod outputs_are_whole_or_absent;
 #[cfg(feature = "offload")]
 mod own_kernels_run_on_devices;
+#[cfg(all(feature = "linalg", feature = "remote", feature = "streaming"))]
+mod pages_tell_the_truth;
 mod pairs_become_lines;
 mod places_are_exact;
 mod progress_shows_what_is_known;
