@@ -31,7 +31,7 @@ use crate::sync::Mutex;
 use ranges::{Ranges, Scatter};
 use select::Selection;
 use splitters::{PairSample, Splitters};
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use stored::{StoredRanges, StoredScatter, divide};
@@ -80,7 +80,7 @@ pub enum Range<V: Copy> {
 pub struct ReduceTotals {
     /// All keys, also those that are not among the top N.
     pub keys: u64,
-    /// Their bytes.
+    /// Their bytes; not counted of pairs without an order that stay.
     pub key_bytes: u64,
 }
 
@@ -181,6 +181,7 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
         Ok(Reduced { ranges: ranges.into_ranges(), long_keys, totals })
     }
 
+    /// A partial that stays lends its pairs, if they are the answers; see [`take_back`].
     fn fold_in_place(&self) -> Result<Reduced<C::Reduced>> {
         self.compress_all(Folder::compress_canonically)?;
         let mut totals = ReduceTotals::default();
@@ -188,8 +189,10 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
             let mut partition = self.partial.partition(number);
             let pairs = &partition.pairs;
             totals.keys += pairs.len() as u64;
-            totals.key_bytes += pairs.iter().map(|pair| pair.key.len() as u64).sum::<u64>();
-            let pairs = if self.keeps {
+            if !self.keeps {
+                totals.key_bytes += pairs.iter().map(|pair| pair.key.len() as u64).sum::<u64>();
+            }
+            let pairs = if self.keeps && !answers_are_pairs::<C>() {
                 self.finished_copies(pairs)?
             } else {
                 let pairs = std::mem::replace(&mut partition.pairs, Pairs::new(self.chunks));
@@ -204,10 +207,10 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
     /// Returns the answers of pairs that are complete: the pairs themselves, for most aggregates.
     fn finished(&self, pairs: Pairs<C::Accumulator>) -> Result<Pairs<C::Reduced>, MemoryError> {
         let mut pairs = Some(pairs);
-        if !C::REDUCES
-            && let Some(same) = (&mut pairs as &mut dyn Any).downcast_mut()
+        if answers_are_pairs::<C>()
+            && let Some(same) = same(&mut pairs)
         {
-            return Ok(Option::take(same).unwrap_or_else(|| Pairs::new(self.chunks)));
+            return Ok(same);
         }
         pairs.map_or_else(|| Ok(Pairs::new(self.chunks)), |pairs| self.finished_copies(&pairs))
     }
@@ -356,6 +359,30 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
 }
 
 const STAGE: &str = "the reduce stage";
+
+/// Puts back the pairs that the stage has lent of a partition where order does not matter. Pairs that were copied
+/// for the answer are dropped.
+pub(crate) fn take_back<C: Aggregate>(
+    partial: &Partial<C::Accumulator>,
+    number: usize,
+    pairs: Pairs<C::Reduced>,
+) {
+    if answers_are_pairs::<C>()
+        && let Some(same) = same(&mut Some(pairs))
+    {
+        partial.partition(number).pairs = same;
+    }
+}
+
+/// Whether the answer of a key is its accumulator.
+fn answers_are_pairs<C: Aggregate>() -> bool {
+    !C::REDUCES && TypeId::of::<C::Accumulator>() == TypeId::of::<C::Reduced>()
+}
+
+/// Returns the pairs as those of values of another name, if these are of the same type.
+fn same<A: Copy + 'static, B: Copy + 'static>(pairs: &mut Option<Pairs<A>>) -> Option<Pairs<B>> {
+    (pairs as &mut dyn Any).downcast_mut::<Option<Pairs<B>>>().and_then(Option::take)
+}
 
 /// Hands a partition's pairs from its runs to `receiver`, and gives their space back unless they are kept.
 fn merge<C: Aggregate>(

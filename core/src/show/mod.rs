@@ -18,8 +18,9 @@
 //!
 //! # Cost
 //! For each show, every worker hands over one table and starts again with an empty one. The show's thread
-//! folds those tables with the distinct pairs so far, and passes over these. With a top N, only the N pairs
-//! are sorted. The last show of a top N is made of the answer's pairs, in one pass over them.
+//! folds those tables with the distinct pairs so far, and passes over these. Without an order, the pairs so far stay in
+//! canonical order: the new ones are folded and merged with them, and the function gets them where they are. With a
+//! top N, only the N pairs are sorted. The last show of a top N is made of the answer's pairs, in one pass over them.
 //!
 //! Most shows of a top N are made of samples (`sample.rs`), if the job and its combine allow it
 //! ([`Job::LARGEST_FIRST`], [`Combine::SHARE`](crate::combine::Combine::SHARE)). Workers then keep their tables and

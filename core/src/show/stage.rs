@@ -15,7 +15,7 @@ use crate::options::Order;
 use crate::output::{Seen, Stored};
 use crate::partial::{Partial, Spill, Upkeep};
 use crate::plan::Plan;
-use crate::reduce::{Range, Ranking, ReduceStage, Reduced};
+use crate::reduce::{Range, Ranking, ReduceStage, Reduced, take_back};
 use crate::schedule::{Pool, beside};
 use crate::sync::Mutex;
 use crate::timeline::{self, Kind};
@@ -311,7 +311,7 @@ impl<C: Aggregate> Maker<'_, '_, C> {
         let keys = has_all.then_some(reduced.totals.keys);
         let seeing = Seeing { bytes, keys, is_last };
         self.presenter.present(Seen::new(&pieces, stored, plan), plan, seeing)?;
-        self.let_go(&pieces)
+        self.let_go(pieces, partial)
     }
 
     /// Reduces a partial to one pair per key, on this thread alone.
@@ -412,13 +412,23 @@ impl<C: Aggregate> Maker<'_, '_, C> {
         self.upkeep.empty(partial)
     }
 
-    /// Frees the disk space of answers.
-    fn let_go(&self, pieces: &[Piece<C::Reduced>]) -> Result<()> {
-        let Some(spill) = self.stage.partial.spill() else { return Ok(()) };
-        for piece in pieces {
-            if let Piece::Stored(run) = piece {
-                spill.scratch().free(&run.extents)?;
-                spill.forget(run);
+    /// Gives the pairs of answers back to the partial that has lent them, and the disk space of others.
+    fn let_go(
+        &self,
+        pieces: Vec<Piece<C::Reduced>>,
+        partial: &Partial<C::Accumulator>,
+    ) -> Result<()> {
+        let is_lent = self.presenter.top.is_none() && self.presenter.order == Order::None;
+        for (number, piece) in pieces.into_iter().enumerate() {
+            match (piece, self.stage.partial.spill()) {
+                (Piece::Held(held), _) if is_lent => {
+                    take_back::<C>(partial, number, held.pairs);
+                }
+                (Piece::Stored(run), Some(spill)) => {
+                    spill.scratch().free(&run.extents)?;
+                    spill.forget(&run);
+                }
+                _ => {}
             }
         }
         Ok(())

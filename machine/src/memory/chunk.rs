@@ -282,6 +282,16 @@ impl<T: Copy> ChunkList<T> {
         })
     }
 
+    /// As `slices`, of the entries from the `first`-th on.
+    pub fn slices_from(&self, first: usize) -> impl Iterator<Item = &[T]> {
+        let mut before = first;
+        self.slices().filter_map(move |slice| {
+            let (skipped, rest) = slice.split_at(before.min(slice.len()));
+            before -= skipped.len();
+            (!rest.is_empty()).then_some(rest)
+        })
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.slices().flatten()
     }

@@ -55,8 +55,14 @@ impl<C: Aggregate> Folder<C> {
         partition: &mut Partition<C::Accumulator>,
         sorting: Sorting,
     ) -> Result<()> {
+        if sorting == Sorting::Canonical && partition.pairs.in_order == partition.pairs.lens() {
+            return Ok(());
+        }
         let mut folded = Pairs::new(&self.pool);
         self.fold(&mut partition.pairs, &mut folded, sorting)?;
+        if sorting == Sorting::Canonical {
+            folded.in_order = folded.lens();
+        }
         partition.folded(folded, self.store.seal());
         Ok(())
     }
@@ -103,7 +109,7 @@ impl<C: Aggregate> Folder<C> {
     }
 
     /// Folds `pairs` into `receiver` and leaves `pairs` empty. The chunks of a class are free again
-    /// before its folded pairs are received.
+    /// before its folded pairs are received, unless pairs are merged with those that are in order.
     fn fold(
         &mut self,
         pairs: &mut Pairs<C::Accumulator>,
@@ -112,13 +118,17 @@ impl<C: Aggregate> Folder<C> {
     ) -> Result<()> {
         let (short, medium, long) = (&mut pairs.short, &mut pairs.medium, &mut pairs.long);
         let store = &mut self.store;
-        fold_class::<C, _>(&mut self.short, store, short, sorting, |batch| {
+        let [shorts, mediums, longs] = pairs.in_order.map(|in_order| match sorting {
+            Sorting::None => 0,
+            Sorting::Canonical => in_order,
+        });
+        fold_class::<C, _>(&mut self.short, store, (short, shorts), sorting, |batch| {
             receiver.receive(Batch::Short(batch))
         })?;
-        fold_class::<C, _>(&mut self.medium, store, medium, sorting, |batch| {
+        fold_class::<C, _>(&mut self.medium, store, (medium, mediums), sorting, |batch| {
             receiver.receive(Batch::Medium(batch))
         })?;
-        fold_class::<C, _>(&mut self.long, store, long, sorting, |batch| {
+        fold_class::<C, _>(&mut self.long, store, (long, longs), sorting, |batch| {
             receiver.receive(Batch::Long(batch))
         })?;
         receiver.keep(pairs.clear());
@@ -144,20 +154,22 @@ fn give_all<V: Copy>(pairs: &Pairs<V>, receiver: &mut dyn Receiver<V>) -> Result
 /// Pairs are probed for this many at a time, so that their cache misses overlap.
 const BATCH: usize = 32;
 
+/// Folds the entries of a class into `receive`. The first `in_order` of them are in canonical order, one for each
+/// key: they are not put into the table, but merged with what comes out of it.
 fn fold_class<C: Aggregate, K: SlotKey>(
     table: &mut FoldTable<K, C>,
     store: &mut ValueStore,
-    entries: &mut ChunkList<Entry<K, C::Accumulator>>,
+    (entries, in_order): (&mut ChunkList<Entry<K, C::Accumulator>>, usize),
     sorting: Sorting,
     mut receive: impl FnMut(&[Entry<K, C::Accumulator>]) -> Result<()>,
 ) -> Result<()> {
     if entries.len() == 0 {
         return Ok(());
     }
-    let bits = FoldTable::<K, C>::bits_for(entries.len());
+    let bits = FoldTable::<K, C>::bits_for(entries.len() - in_order);
     table.resize(bits)?;
     let mut hashes = [0; BATCH];
-    for batch in entries.slices().flat_map(|slice| slice.chunks(BATCH)) {
+    for batch in entries.slices_from(in_order).flat_map(|slice| slice.chunks(BATCH)) {
         for (entry, hash) in batch.iter().zip(&mut hashes) {
             *hash = entry.key.hash();
             table.prefetch(*hash);
@@ -176,16 +188,90 @@ fn fold_class<C: Aggregate, K: SlotKey>(
         }
     }
     store.check()?;
-    entries.clear();
-    let see = |folded: &mut Vec<Entry<K, C::Accumulator>>| {
+    let mut see = |folded: &mut Vec<Entry<K, C::Accumulator>>| {
         if C::INVERSE.is_some() {
             folded.retain(|entry| !is_gone::<C>(&entry.value));
         }
         receive(folded)
     };
+    if in_order > 0 {
+        {
+            let mut merging = Merging::of(entries.iter().take(in_order));
+            table.drain_sorted(|folded| see(merging.with::<C>(folded, store)))?;
+            while let Some(rest) = merging.rest() {
+                see(rest)?;
+            }
+        }
+        store.check()?;
+        entries.clear();
+        return Ok(());
+    }
+    entries.clear();
     match sorting {
         Sorting::None => table.drain_batches(see),
         Sorting::Canonical => table.drain_sorted(see),
+    }
+}
+
+/// Entries in canonical order, one for each key, while they are merged with others that are.
+struct Merging<'e, K, V, I> {
+    entries: I,
+    /// The next of them, with the hash of its key.
+    next: Option<(u64, &'e Entry<K, V>)>,
+    merged: Vec<Entry<K, V>>,
+}
+
+impl<'e, K: SlotKey, V: Copy, I: Iterator<Item = &'e Entry<K, V>>> Merging<'e, K, V, I> {
+    fn of(entries: I) -> Self {
+        let mut merging = Merging { entries, next: None, merged: Vec::new() };
+        merging.advance();
+        merging
+    }
+
+    fn advance(&mut self) {
+        self.next = self.entries.next().map(|entry| (entry.key.hash(), entry));
+    }
+
+    /// Returns these entries and those that come before the last of them, in order.
+    fn with<C: Aggregate<Accumulator = V>>(
+        &mut self,
+        others: &[Entry<K, V>],
+        store: &mut ValueStore,
+    ) -> &mut Vec<Entry<K, V>> {
+        self.merged.clear();
+        for other in others {
+            let hash = other.key.hash();
+            let mut merged = *other;
+            while let Some((own, entry)) = self.next {
+                let is_same = own == hash && entry.key.same(&other.key);
+                if is_same {
+                    merged = *entry;
+                    C::merge(&mut merged.value, &other.value, store);
+                } else if own > hash || own == hash && entry.key.bytes() > other.key.bytes() {
+                    break;
+                } else {
+                    self.merged.push(*entry);
+                }
+                self.advance();
+                if is_same {
+                    break;
+                }
+            }
+            self.merged.push(merged);
+        }
+        &mut self.merged
+    }
+
+    /// Returns some of the entries that are left; `None` if there are none.
+    fn rest(&mut self) -> Option<&mut Vec<Entry<K, V>>> {
+        self.merged.clear();
+        while self.merged.len() < BATCH
+            && let Some((_, entry)) = self.next
+        {
+            self.merged.push(*entry);
+            self.advance();
+        }
+        (!self.merged.is_empty()).then_some(&mut self.merged)
     }
 }
 

@@ -12,6 +12,8 @@ pub struct Pairs<V: Copy> {
     pub medium: ChunkList<Entry<MediumKey, V>>,
     pub long: ChunkList<Entry<LongKey, V>>,
     pub arena: ByteArena,
+    /// So many of each class come first in canonical order, one for each key. Pairs are only added after them.
+    pub(super) in_order: [usize; 3],
 }
 
 impl<V: Copy> Pairs<V> {
@@ -21,11 +23,17 @@ impl<V: Copy> Pairs<V> {
             medium: ChunkList::new(pool),
             long: ChunkList::new(pool),
             arena: ByteArena::new(pool),
+            in_order: [0; 3],
         }
     }
 
     pub fn len(&self) -> usize {
-        self.short.len() + self.medium.len() + self.long.len()
+        self.lens().iter().sum()
+    }
+
+    /// Returns the number of pairs of each class.
+    pub(super) fn lens(&self) -> [usize; 3] {
+        [self.short.len(), self.medium.len(), self.long.len()]
     }
 
     /// Adds an entry to the list of its class; a long key's bytes are copied.
@@ -123,6 +131,7 @@ impl<V: Copy> Pairs<V> {
         self.short.clear();
         self.medium.clear();
         self.long.clear();
+        self.in_order = [0; 3];
         let empty = ByteArena::new(self.arena.pool());
         std::mem::replace(&mut self.arena, empty)
     }

@@ -15,6 +15,7 @@ mod combine_sum;
 mod identity;
 mod key;
 mod partial_compress;
+mod partial_fold;
 mod partial_form;
 mod partial_spill;
 mod partial_tiers;
