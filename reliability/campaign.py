@@ -37,8 +37,9 @@ PAGE = HERE.parent / "docs" / "promises.md"
 PLOT = HERE.parent / "docs" / "promises.svg"
 # What each soak held between two jobs.
 SOAKS = {"an engine": HERE / "soak-engine.csv", "a server": HERE / "soak-server.csv"}
-# Of a turn that fails, the last lines.
+# Of a turn that fails, the last lines are printed, and all of them are kept here.
 LINES_SAID = 20
+FAILED = HERE.parent / "target" / "campaign"
 # The exit code of a campaign that was stopped by an interrupt.
 INTERRUPTED = 130
 
@@ -162,8 +163,11 @@ def run_turn(part: Part, done: Done, groups: set[int]) -> None:
     counts = re.findall(part.counts, said, re.MULTILINE) if part.counts else [size]
     if turn.returncode != 0 or not counts:
         done.failures.append(command)
+        FAILED.mkdir(parents=True, exist_ok=True)
+        kept = FAILED / f"{part.name}-{done.turns}.log"
+        kept.write_text(said)
         last = "\n".join(said.splitlines()[-LINES_SAID:])
-        print(f"{part.name}: FAILED: {command}\n{last}", flush=True)
+        print(f"{part.name}: FAILED: {command}\n{last}\nAll of it: {kept}", flush=True)
         return
     done.count += sum(map(int, counts))
     print(
