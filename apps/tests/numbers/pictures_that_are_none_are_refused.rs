@@ -28,6 +28,11 @@ fn each_with_its_reason() {
         ("ascii", b"P3\n1 1\n255\n0 0 0\n".to_vec(), "not a BMP or binary PPM"),
         ("stub", b"BM".to_vec(), "header is cut short"),
         ("half", bmp(2, 2, 24, 0, 54)[..30].to_vec(), "header is cut short"),
+        (
+            "odd",
+            b"BM\0\0\0\0\0\0\0\0\0\0\0\0\x0d\0\0\0".to_vec(),
+            "of 13 bytes, which is no known one",
+        ),
         ("short", whole(bmp(2, 2, 24, 0, 54), 13), "cut short"),
         ("huge", bmp(i32::MAX, i32::MIN, 24, 0, 54), "cut short"),
         ("palette", whole(bmp(2, 2, 8, 0, 54), 16), "8 bits a pixel"),

@@ -21,6 +21,7 @@ mod jobs_over_lines_answer;
 mod killed_runs_go_on;
 mod many_files_need_little;
 mod memory_is_kept_to;
+mod native_maps_that_break_their_word_are_named;
 mod nodes_answer_as_one_process;
 mod nodes_bear_faults;
 mod nodes_survive_kills;
