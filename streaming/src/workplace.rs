@@ -1,13 +1,12 @@
 //! Where the tasks of a run work: a folder that is gone with the run, and a group of processes that is, too.
 //!
-//! A small shell is the group's leader. It waits on a pipe that ends when this process does, in whatever way; then it
-//! kills the group and removes the folders. So nothing outlives a run that is killed, neither commands nor what they
-//! started.
+//! A small shell is the group's leader. It waits on a pipe that ends when the run or this process does, in whatever way;
+//! then a child of it kills the group and removes the folders. So nothing outlives a run that is killed, also at its very
+//! end, neither commands nor what they started.
 //!
 //! Commands are started by a thread of their own: a process begins on the processors of the thread that starts it, and
 //! the engine's workers are bound to one each.
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -17,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 use tegula::{Error, OutputError, Result};
 
 /// The folder and the processes of a run.
@@ -34,7 +34,12 @@ struct Start {
     to: SyncSender<io::Result<Child>>,
 }
 
-const LEADER: &str = "read -r line; setsid sh -c 'group=$1; shift; kill -KILL -\"$group\"; rm -rf -- \"$@\"' sh $$ \"$@\"";
+/// What was killed may still make a file, so that a folder cannot be removed at once.
+const LEADER: &str = "read -r line; setsid sh -c 'group=$1; shift; kill -KILL -\"$group\"; \
+    for again in 1 2 3 4 5; do rm -rf -- \"$@\" && break; sleep 1; done' sh $$ \"$@\"";
+/// How often, and for how long each time, a run waits for its folder to go.
+const WAITS: u32 = 1000;
+const WAIT: Duration = Duration::from_millis(1);
 
 /// Numbers the workplaces of this process.
 static WORKPLACES: AtomicU64 = AtomicU64::new(0);
@@ -77,15 +82,21 @@ impl Workplace {
 }
 
 impl Drop for Workplace {
+    /// The folder goes by the leader's child, as it does when this process is killed, which may be at any moment here.
     fn drop(&mut self) {
-        if let Some(group) = i32::try_from(self.leader.id()).ok().and_then(Pid::from_raw) {
-            // The leader is in it; nothing else may be.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-        let _ = self.leader.wait();
         self.lifeline = None;
-        // Nothing better can be done about a folder that will not go.
-        let _ = fs::remove_dir_all(&self.folder);
+        let _ = self.leader.wait();
+        for _ in 0..WAITS {
+            let is_gone = match fs::remove_dir_all(&self.folder) {
+                Ok(()) => true,
+                Err(cause) => cause.kind() == io::ErrorKind::NotFound && !self.folder.exists(),
+            };
+            if is_gone {
+                return;
+            }
+            // Both remove the same files, or somebody keeps one: nothing better can be done about that.
+            thread::sleep(WAIT);
+        }
     }
 }
 

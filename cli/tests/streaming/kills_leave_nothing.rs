@@ -104,3 +104,23 @@ fn nor_does_a_run_that_is_killed_while_it_begins() {
         wait_until("its folders are gone", || place.is_clean());
     }
 }
+
+#[test]
+fn nor_does_a_run_that_is_killed_while_it_ends() {
+    const FILES: &str = "sh -c 'i=0; while [ $i -lt 400 ]; do : > $mapreduce_job_local_dir/$i; i=$((i+1)); done; cat'";
+    let place = Place::with(&[("in", b"a\n")]);
+    let run = || {
+        let _ = fs::remove_dir_all(place.path("out"));
+        let mut command = place.command(&["-mapper", FILES, "-reducer", "cat"]);
+        command.stderr(Stdio::null()).spawn().unwrap()
+    };
+    for half_ms in 0..30 {
+        let mut run = run();
+        // The answer has its name before the folders go.
+        wait_until("the answer is there", || place.path("out/_SUCCESS").exists());
+        thread::sleep(Duration::from_micros(500 * half_ms));
+        let _ = run.kill();
+        run.wait().unwrap();
+        wait_until("its folders are gone", || place.is_clean());
+    }
+}
