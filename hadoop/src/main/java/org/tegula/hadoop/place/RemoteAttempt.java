@@ -61,7 +61,7 @@ final class RemoteAttempt implements AttemptHandle {
                     stop();
                 }
             } catch (ExecutionException e) {
-                throw part.fault(e);
+                throw part.fault(e.getCause());
             }
         }
     }

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -37,6 +38,7 @@ final class RemotePlaceJob implements PlaceJob {
     private Calls calls;
 
     private boolean isShuffled;
+    private boolean isEnded;
     private volatile boolean isLost;
     private String folder;
 
@@ -66,12 +68,18 @@ final class RemotePlaceJob implements PlaceJob {
         });
     }
 
-    /** Tells the place what it must know of the job, once. */
+    /**
+     * Tells the place what it must know of the job, once. A job that has told a place to begin waits until it has, also if the
+     * attempt is stopped meanwhile: else it could begin there after its end, in place of its next run.
+     */
     synchronized void prepare(boolean ofReduce) throws Exception {
+        if (isEnded) {
+            throw new InterruptedException("The job has ended");
+        }
         if (calls == null) {
             JobSpec spec = place.spec(job);
             Calls now = place.await();
-            call(now, Op.BEGIN, spec::write);
+            begin(now, spec);
             calls = now;
             folder = place.folder();
             place.begun(this);
@@ -94,17 +102,25 @@ final class RemotePlaceJob implements PlaceJob {
         }
     }
 
+    private void begin(Calls now, JobSpec spec) throws Exception {
+        try {
+            now.send(Op.BEGIN, spec::write).join();
+        } catch (CompletionException e) {
+            throw fault(e.getCause());
+        }
+    }
+
     private Message call(Calls to, Op op, Body body) throws Exception {
         try {
             return to.send(op, body).get();
         } catch (ExecutionException e) {
-            throw fault(e);
+            throw fault(e.getCause());
         }
     }
 
     /** What a call of the place has failed with: what was thrown there, or the loss of the place. */
-    Exception fault(ExecutionException failed) {
-        return failed.getCause() instanceof RemoteFault fault ? fault.at(place.name()) : loss(failed.getCause());
+    Exception fault(Throwable failed) {
+        return failed instanceof RemoteFault fault ? fault.at(place.name()) : loss(failed);
     }
 
     private PlaceLost loss(Throwable why) {
@@ -210,9 +226,15 @@ final class RemotePlaceJob implements PlaceJob {
         }
     }
 
+    /** Nothing begins at the place any more. */
+    private synchronized Calls ended() {
+        isEnded = true;
+        return calls;
+    }
+
     @Override
     public Begun end() {
-        Calls now = begun();
+        Calls now = ended();
         if (now == null) {
             return Begun.DONE;
         }

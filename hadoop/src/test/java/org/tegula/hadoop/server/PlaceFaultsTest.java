@@ -25,6 +25,7 @@ import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -189,6 +190,32 @@ class PlaceFaultsTest {
         assertNextJobIsRight();
     }
 
+    /** The place that hears of both runs of the job at once is at work for the second one. */
+    @RepeatedTest(3)
+    void aPlaceIsKilledWhileItsJobBeginsAtAnother() throws Exception {
+        conf.set(Pauses.PHASE, Pauses.Phase.MAP.name());
+        conf.setInt(Settings.PLACES_RERUNS, 1);
+        long other = places().get(1).pid();
+        signal("STOP", other);
+        Job job = job("out");
+        job.submit();
+        kill(paused());
+        Thread.sleep(1000);
+        Files.createFile(folder.resolve("go"));
+        signal("CONT", other);
+        assertTrue(job.waitForCompletion(false), job.getStatus().getFailureInfo());
+        assertIsRight("out");
+        assertNextJobIsRight();
+    }
+
+    private static void signal(String name, long pid) throws Exception {
+        assertEquals(
+                0,
+                new ProcessBuilder("kill", "-" + name, Long.toString(pid))
+                        .start()
+                        .waitFor());
+    }
+
     /** All tasks have been committed: the place has nothing that the job still needs. */
     @Test
     void aPlaceIsKilledWhileItsJobIsCommitted() throws Exception {
@@ -222,9 +249,7 @@ class PlaceFaultsTest {
         Job job = job("out");
         job.submit();
         long pid = paused();
-        assertEquals(
-                0,
-                new ProcessBuilder("kill", "-STOP", Long.toString(pid)).start().waitFor());
+        signal("STOP", pid);
         assertFalse(job.waitForCompletion(false));
         String why = job.getStatus().getFailureInfo();
         assertTrue(
