@@ -13,6 +13,9 @@ FAKE_GCS := v1.56.1
 TYPESCRIPT := 7.0.2
 BIOME := 2.6.8
 CYCLONEDX := 2.9.1
+MAVEN_VERSIONS := 2.21.0
+PIP_AUDIT := 2.10.1
+PYTHON_REQUIREMENTS := bench/compare/requirements.txt python/tests/requirements.txt remote/servers/requirements.txt server/tests/page/requirements.txt
 STREAMING := 3.4.2
 MRJOB := 0.7.4
 
@@ -98,7 +101,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust test-crates test-stores rust-test-programs test-python test-wheel-once python-environments \
 	test-cuda-kernels test-metrics test-ray test-mrjob test-streaming test-streaming-classes \
 	test-hadoop test-hadoop-compat test-hadoop-more test-hadoop-homes test-places test-page dist-hadoop \
-	lint lint-rust lint-python lint-page lint-hadoop screenshots-page audit sbom error-paths miri loom tsan jcstress fuzz fuzz-keep fuzz-hadoop \
+	lint lint-rust lint-python lint-page lint-hadoop screenshots-page audit audit-rust audit-python audit-hadoop sbom error-paths miri loom tsan jcstress fuzz fuzz-keep fuzz-hadoop \
 	campaign campaign-nodes campaign-places campaign-programs campaign-python campaign-serve campaign-soak campaign-streaming \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-grep bench-unicode bench-stations bench-logstats bench-containers bench-index bench-numbers \
@@ -397,9 +400,20 @@ fuzz-hadoop: need-java ## Give the parts of the Hadoop engine that read foreign 
 		$(HADOOP_FUZZ)/$(target) src/test/resources/wire/$(target) -max_total_time=$(FUZZ_SECONDS) -seed=$(SEED) \
 		-max_len=$(FUZZ_BYTES) -timeout=60 -rss_limit_mb=4096 -artifact_prefix=$(HADOOP_FUZZ)/$(target)- -print_final_stats=0 &&) true
 
-audit: need-cargo ## Check licences, sources, duplicates and advisories of all dependencies; AUDIT="bans licenses sources" without the network
+# Licences and sources need no network. The lists of faults do: that of RustSec, and that of the Python package index.
+audit: audit-rust audit-python audit-hadoop ## Check licences, sources and known faults of all dependencies, and list newer ones of the Hadoop engine
+
+audit-rust: need-cargo ## Check licences, sources, duplicates and advisories of the crates; AUDIT="bans licenses sources" without the network
 	@cargo deny --version >/dev/null 2>&1 || { echo "make: cargo-deny is missing: cargo install cargo-deny --locked" >&2; exit 1; }
 	cargo deny --locked check $(or $(AUDIT),advisories bans licenses sources)
+
+# What peers are compared with is pinned, and too large to be fetched for what it depends on.
+audit-python: $(VENV)/pip-audit-$(PIP_AUDIT) ## Check the Python packages of tests and comparisons for known faults
+	$(VENV)/bin/pip-audit --strict --progress-spinner off $(PYTHON_REQUIREMENTS:%=--requirement %)
+	$(VENV)/bin/pip-audit --strict --progress-spinner off --disable-pip --no-deps --requirement bench/compare/python/requirements.txt
+
+audit-hadoop: need-java ## List newer versions of what the Hadoop engine uses
+	cd hadoop && mvn -B -ntp org.codehaus.mojo:versions-maven-plugin:$(MAVEN_VERSIONS):display-dependency-updates
 
 sbom: need-cargo need-java ## Write what the program and the Hadoop engine consist of, as CycloneDX, into target/sbom
 	@cargo sbom --version >/dev/null 2>&1 || { echo "make: cargo-sbom is missing: cargo install cargo-sbom --locked" >&2; exit 1; }
@@ -689,6 +703,10 @@ $(PAGE_LINTS)/typescript-$(TYPESCRIPT)-biome-$(BIOME): | need-node
 
 $(VENV)/ruff-$(RUFF): | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet ruff==$(RUFF)
+	touch $@
+
+$(VENV)/pip-audit-$(PIP_AUDIT): | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet pip-audit==$(PIP_AUDIT)
 	touch $@
 
 $(VENV)/prometheus-$(PROMETHEUS): | $(VENV)/bin/python
