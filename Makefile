@@ -433,9 +433,10 @@ miri: need-miri ## Run the tests of containers, memory and partials under Miri (
 		memory_arena:: memory_block:: memory_budget:: memory_buffer:: memory_chunk:: memory_input:: memory_reserved:: \
 		container_range:: partial_compress:: partial_form:: partial_tiers:: plan_layout:: slots_key:: slots_table::
 
-# The standard library is compiled with the sanitizer, too, or its own locks would look like races.
+# The standard library is compiled with the sanitizer, too, or its own locks would look like races. Memory is mapped by
+# calls of libc, which the sanitizer sees: or memory that one engine gives back to the system, and another gets, would.
 tsan: need-miri ## Run the tests of the engine's crates under ThreadSanitizer (slow); TESTS="--test engine"
-	RUSTFLAGS=-Zsanitizer=thread PROPTEST_CASES=4 cargo +nightly test -Zbuild-std --target $(shell rustc -vV | sed -n 's/host: //p') \
+	RUSTFLAGS="-Zsanitizer=thread --cfg=rustix_use_libc" PROPTEST_CASES=4 cargo +nightly test --no-fail-fast -Zbuild-std --target $(shell rustc -vV | sed -n 's/host: //p') \
 		--target-dir $(TARGET)/tsan -p tegula-machine -p tegula-input -p tegula-pairs -p tegula-core -p tegula \
 		--features tegula/emulated $(or $(TESTS),--lib --test machine --test input --test pairs --test core --test engine --test devices)
 
