@@ -434,11 +434,13 @@ miri: need-miri ## Run the tests of containers, memory and partials under Miri (
 		container_range:: partial_compress:: partial_form:: partial_tiers:: plan_layout:: slots_key:: slots_table::
 
 # The standard library is compiled with the sanitizer, too, or its own locks would look like races. Memory is mapped by
-# calls of libc, which the sanitizer sees: or memory that one engine gives back to the system, and another gets, would.
+# calls of libc, which the sanitizer sees: or memory that one engine gives back to the system, and another gets, would. The
+# tests that are left out want a small address space, which the sanitizer refuses, or a signal, which it handles itself.
 tsan: need-miri ## Run the tests of the engine's crates under ThreadSanitizer (slow); TESTS="--test engine"
 	RUSTFLAGS="-Zsanitizer=thread --cfg=rustix_use_libc" PROPTEST_CASES=4 cargo +nightly test --no-fail-fast -Zbuild-std --target $(shell rustc -vV | sed -n 's/host: //p') \
 		--target-dir $(TARGET)/tsan -p tegula-machine -p tegula-input -p tegula-pairs -p tegula-core -p tegula \
-		--features tegula/emulated $(or $(TESTS),--lib --test machine --test input --test pairs --test core --test engine --test devices)
+		--features tegula/emulated $(or $(TESTS),--lib --test machine --test input --test pairs --test core --test engine --test devices) \
+		-- --skip a_system_without_threads_to_give --skip memory_that_the_system_does_not_have --skip other_bus_errors_are_not_swallowed
 
 loom: need-cargo ## Try all interleavings of the scheduler
 	RUSTFLAGS="--cfg loom" cargo test -p tegula-machine --lib --release --target-dir $(TARGET)/loom schedule
