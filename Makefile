@@ -407,7 +407,7 @@ audit-rust: need-cargo ## Check licences, sources, duplicates and advisories of 
 	@cargo deny --version >/dev/null 2>&1 || { echo "make: cargo-deny is missing: cargo install cargo-deny --locked" >&2; exit 1; }
 	cargo deny --locked check $(or $(AUDIT),advisories bans licenses sources)
 
-# What peers are compared with is pinned, and too large to be fetched for what it depends on.
+# The packages of the comparison with Python peers are pinned. What they depend on is not checked: it is too large to fetch.
 audit-python: $(VENV)/pip-audit-$(PIP_AUDIT) ## Check the Python packages of tests and comparisons for known faults
 	$(VENV)/bin/pip-audit --strict --progress-spinner off $(PYTHON_REQUIREMENTS:%=--requirement %)
 	$(VENV)/bin/pip-audit --strict --progress-spinner off --disable-pip --no-deps --requirement bench/compare/python/requirements.txt
@@ -433,9 +433,9 @@ miri: need-miri ## Run the tests of containers, memory and partials under Miri (
 		memory_arena:: memory_block:: memory_budget:: memory_buffer:: memory_chunk:: memory_input:: memory_reserved:: \
 		container_range:: partial_compress:: partial_form:: partial_tiers:: plan_layout:: slots_key:: slots_table::
 
-# The standard library is compiled with the sanitizer, too, or its own locks would look like races. Memory is mapped by
-# calls of libc, which the sanitizer sees: or memory that one engine gives back to the system, and another gets, would. The
-# tests that are left out want a small address space, which the sanitizer refuses, or a signal, which it handles itself.
+# The standard library is compiled with the sanitizer, too, or its own locks would look like races. So would memory that
+# one engine unmaps and another one maps, if these calls did not go through libc, where the sanitizer sees them. The tests
+# that are left out want a small address space, which the sanitizer refuses, or a signal, which it handles itself.
 tsan: need-miri ## Run the tests of the engine's crates under ThreadSanitizer (slow); TESTS="--test engine"
 	RUSTFLAGS="-Zsanitizer=thread --cfg=rustix_use_libc" PROPTEST_CASES=4 cargo +nightly test --no-fail-fast -Zbuild-std --target $(shell rustc -vV | sed -n 's/host: //p') \
 		--target-dir $(TARGET)/tsan -p tegula-machine -p tegula-input -p tegula-pairs -p tegula-core -p tegula \
