@@ -1,6 +1,7 @@
 //! Collected values come in the order of the input, for any number of workers, any cut and every
 //! container; a general reduce sees them all; and the answers of both can be ranked and cut off.
 
+use crate::jobs::{MedianPlaces, Place, Places};
 use crate::support::{
     LITTLE, assert_works, cases, engine, engines, error_saying, file_in, folder_of, limited,
     pipe_written_by, text_of,
@@ -11,48 +12,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use tegula::Container::{self, Adaptive, Append, Hash};
 use tegula::{
-    Collect, Cut, Emit, Engine, Fixed, Group, Input, Job, Options, Order, Pair, Reduce, Result,
-    Split, Values, WordClass,
+    Collect, Cut, Emit, Engine, Input, Job, Options, Order, Pair, Result, Split, Values, WordClass,
 };
-
-/// The place of a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
-    file: u32,
-    offset: u64,
-}
-
-impl Fixed for Place {
-    type Bytes = [u8; 12];
-
-    fn to_bytes(self) -> [u8; 12] {
-        (self.file, self.offset).to_bytes()
-    }
-
-    fn from_bytes(bytes: [u8; 12]) -> Place {
-        let (file, offset) = <(u32, u64)>::from_bytes(bytes);
-        Place { file, offset }
-    }
-}
-
-/// The places of each word.
-struct Places;
-
-impl Job for Places {
-    type Key = [u8];
-    type Combine = Collect<Place>;
-
-    fn cut(&self) -> Cut {
-        Cut::around(WordClass::Whitespace)
-    }
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        for word in split.fields() {
-            emit.emit(word, Place { file: split.file(), offset: split.offset_of(word) });
-        }
-        Ok(())
-    }
-}
 
 type Index = BTreeMap<Vec<u8>, Vec<(usize, u64)>>;
 
@@ -182,42 +143,6 @@ fn long_values_and_streams_keep_their_order() {
     assert!(found.eq(expected.iter().map(String::as_bytes)));
 }
 
-/// The value in the middle of a key's values.
-struct Median;
-
-impl Reduce for Median {
-    type Value = u64;
-    type Output = (u64, u64);
-
-    fn reduce(key: &[u8], values: Values<'_, u64>) -> (u64, u64) {
-        assert_ne!(key, b"poison", "a key that no median is made of");
-        let mut values: Vec<u64> = values.collect();
-        values.sort_unstable();
-        (values[values.len() / 2], values.len() as u64)
-    }
-
-    fn rank(a: &(u64, u64), b: &(u64, u64)) -> Ordering {
-        a.cmp(b)
-    }
-}
-
-/// The median of the places of each word.
-struct MedianPlaces;
-
-impl Job for MedianPlaces {
-    type Key = [u8];
-    type Combine = Group<Median>;
-
-    fn cut(&self) -> Cut {
-        Cut::around(WordClass::Whitespace)
-    }
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        split.fields().for_each(|word| emit.emit(word, split.offset_of(word)));
-        Ok(())
-    }
-}
-
 type Medians = Vec<(Vec<u8>, (u64, u64))>;
 
 #[test]
@@ -235,7 +160,11 @@ fn a_general_reduce_is_ranked_and_cut_off_by_what_it_gives() {
         let answer = |order, top| -> Medians {
             let options = Options { order, top, ..Options::default() };
             let input = Input::bytes(text.clone());
-            let output = engine.job(&MedianPlaces).options(&options).run(input).unwrap();
+            let output = engine
+                .job(&MedianPlaces(Cut::around(WordClass::Whitespace)))
+                .options(&options)
+                .run(input)
+                .unwrap();
             output.iter().unwrap().map(|(word, median)| (word.to_vec(), median)).collect()
         };
         assert!(answer(Order::Key, None) == by_key);
@@ -250,7 +179,9 @@ fn a_general_reduce_is_ranked_and_cut_off_by_what_it_gives() {
 #[test]
 fn a_reduce_that_panics_fails_its_job_alone() {
     let engine = engine(2);
-    let result = engine.job(&MedianPlaces).run(Input::bytes("to poison or not"));
+    let result = engine
+        .job(&MedianPlaces(Cut::around(WordClass::Whitespace)))
+        .run(Input::bytes("to poison or not"));
     error_saying(&engine, result, &["the reduce stage", "no median"]);
     assert_works(&engine);
 }
@@ -276,8 +207,11 @@ fn values_that_do_not_fit_in_memory_are_the_same_from_disk() {
                 format!("{} {median:?}\n", String::from_utf8_lossy(word)).as_bytes(),
             );
         };
-        let output =
-            engine.job(&MedianPlaces).options(options).run(Input::bytes(text.clone())).unwrap();
+        let output = engine
+            .job(&MedianPlaces(Cut::around(WordClass::Whitespace)))
+            .options(options)
+            .run(Input::bytes(text.clone()))
+            .unwrap();
         (text_of(&output, line), output.stats().spilled_bytes > 0)
     };
     for order in [Order::Key, Order::Value, Order::None] {

@@ -1,7 +1,7 @@
 //! Shows of a running job: each is the answer of a part of the input, to the pair; they only grow; the last
 //! is the answer; and a slow function of a show neither stops the job nor changes it.
 
-use crate::jobs::{Offsets, Words, mapping, offsets};
+use crate::jobs::{MedianPlaces, Offsets, Words, mapping, offsets};
 use crate::packing::PACKINGS;
 use crate::reference::{self, Counts};
 use crate::support::{
@@ -16,8 +16,8 @@ use std::sync::{Condvar, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 use tegula::{
-    Cancel, Count, Cut, Emit, Engine, Every, Group, Incremental, Input, Job, Options, Order,
-    Pipeline, Reduce, Result, SaveEvery, Show, Shown, Split, State, Stats, Values, WordClass,
+    Cancel, Count, Cut, Emit, Engine, Every, Incremental, Input, Job, Options, Order, Pipeline,
+    Result, SaveEvery, Show, Shown, Split, State, Stats, Values, WordClass,
 };
 
 const JOB: Words = Words(WordClass::Whitespace);
@@ -277,36 +277,6 @@ fn shows_of_more_pairs_than_memory_has_room_for_are_right() {
     }
 }
 
-/// The middle one of the offsets of a word.
-struct Middle;
-
-impl Reduce for Middle {
-    type Value = u64;
-    type Output = u64;
-
-    fn reduce(_: &[u8], values: Values<'_, u64>) -> u64 {
-        let mut values: Vec<u64> = values.collect();
-        values.sort_unstable();
-        values[values.len() / 2]
-    }
-
-    fn rank(a: &u64, b: &u64) -> std::cmp::Ordering {
-        a.cmp(b)
-    }
-}
-
-struct MiddlePlaces;
-
-impl Job for MiddlePlaces {
-    type Key = [u8];
-    type Combine = Group<Middle>;
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        split.fields().for_each(|word| emit.emit(word, split.offset_of(word)));
-        Ok(())
-    }
-}
-
 #[test]
 fn values_that_are_kept_are_shown_in_order_and_reduced() {
     let text = sample_text(30_000);
@@ -358,9 +328,9 @@ fn values_that_are_kept_are_shown_in_order_and_reduced() {
         let show = Show::new(Every::Part(0.3), |shown| {
             let end = line_end(shown.bytes);
             let mut found = 0;
-            shown.answers().for_each(|word: &[u8], middle| {
+            shown.answers().for_each(|word: &[u8], median| {
                 let seen: Vec<u64> = all[word].iter().copied().filter(|&at| at < end).collect();
-                assert_eq!(middle, seen[seen.len() / 2]);
+                assert_eq!(median, (seen[seen.len() / 2], seen.len() as u64));
                 found += 1;
                 Ok(())
             })?;
@@ -368,7 +338,12 @@ fn values_that_are_kept_are_shown_in_order_and_reduced() {
             Ok(())
         });
         let input = Input::bytes(text.clone());
-        engine.job(&MiddlePlaces).options(&options).show(show.in_order(true)).run(input).unwrap();
+        engine
+            .job(&MedianPlaces(Cut::Lines))
+            .options(&options)
+            .show(show.in_order(true))
+            .run(input)
+            .unwrap();
     }
 }
 

@@ -1,7 +1,7 @@
 //! A compressed file gives the answer of the text it holds: in every format, of any number of members,
 //! beside other files, from anywhere, for any number of workers and any size of blocks.
 
-use crate::jobs::Words;
+use crate::jobs::{Place, Words};
 use crate::packing::{PACKINGS, Packing};
 use crate::reference;
 use crate::support::{
@@ -118,11 +118,11 @@ struct LinesInOrder;
 
 impl Job for LinesInOrder {
     type Key = [u8];
-    type Combine = Collect<(u32, u64)>;
+    type Combine = Collect<Place>;
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         split.lines().for_each(|line| {
-            emit.emit(b"line", (split.file(), split.offset_of(line)));
+            emit.emit(b"line", Place { file: split.file(), offset: split.offset_of(line) });
         });
         Ok(())
     }
@@ -147,7 +147,7 @@ fn values_come_in_the_order_of_the_input_over_all_kinds_of_files() {
         let offsets = lines.scan(0, |at, line| {
             let offset = *at;
             *at += line.len() as u64;
-            Some((number, offset))
+            Some(Place { file: number, offset })
         });
         expected.extend(offsets);
     }
@@ -155,8 +155,7 @@ fn values_come_in_the_order_of_the_input_over_all_kinds_of_files() {
         let options = Options { split_bytes: Some(5000), ..Options::default() };
         let input = Input::paths([folder.path()]).unwrap();
         let output = engine.job(&LinesInOrder).options(&options).run(input).unwrap();
-        let found: Vec<(u32, u64)> =
-            output.iter().unwrap().flat_map(|(_, values)| values).collect();
+        let found: Vec<Place> = output.iter().unwrap().flat_map(|(_, values)| values).collect();
         assert!(found == expected, "{} workers", engine.workers());
     }
 }

@@ -1,7 +1,9 @@
 //! Jobs that several tests run.
 
+use std::cmp::Ordering;
 use tegula::{
-    Collect, Count, Cut, Emit, Identity, Job, Result, Resumable, Sees, Split, Sum, WordClass,
+    Collect, Count, Cut, Emit, Fixed, Group, Identity, Job, Reduce, Relocation, Result, Resumable,
+    Sees, Split, Sum, Values, WordClass,
 };
 
 /// Counts words of a class; letters folded if the class is of letters.
@@ -94,6 +96,100 @@ impl Resumable for Offsets {
 
     fn sees(&self) -> Sees {
         self.sees
+    }
+}
+
+/// The place of a word or a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) file: u32,
+    pub(crate) offset: u64,
+}
+
+impl Fixed for Place {
+    type Bytes = [u8; 12];
+    const RELOCATES: bool = true;
+
+    fn to_bytes(self) -> [u8; 12] {
+        (self.file, self.offset).to_bytes()
+    }
+
+    fn from_bytes(bytes: [u8; 12]) -> Place {
+        let (file, offset) = <(u32, u64)>::from_bytes(bytes);
+        Place { file, offset }
+    }
+
+    fn relocate(self, by: Relocation) -> Place {
+        Place { file: by.file(self.file), offset: by.offset(self.offset) }
+    }
+}
+
+/// The places of each word, in the order of the input.
+pub(crate) struct Places;
+
+impl Job for Places {
+    type Key = [u8];
+    type Combine = Collect<Place>;
+
+    fn cut(&self) -> Cut {
+        Cut::around(WordClass::Whitespace)
+    }
+
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for word in split.fields() {
+            emit.emit(word, Place { file: split.file(), offset: split.offset_of(word) });
+        }
+        Ok(())
+    }
+}
+
+impl Resumable for Places {
+    fn identity(&self) -> Identity {
+        Identity::new("places", 1)
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Relocatable
+    }
+}
+
+/// The value in the middle of a key's values, and their number.
+pub(crate) struct Median;
+
+impl Reduce for Median {
+    type Value = u64;
+    type Output = (u64, u64);
+
+    fn reduce(key: &[u8], values: Values<'_, u64>) -> (u64, u64) {
+        assert_ne!(key, b"poison", "a key that no median is made of");
+        let mut values: Vec<u64> = values.collect();
+        values.sort_unstable();
+        (values[values.len() / 2], values.len() as u64)
+    }
+
+    fn rank(a: &(u64, u64), b: &(u64, u64)) -> Ordering {
+        a.cmp(b)
+    }
+}
+
+/// The median of the offsets of each word.
+pub(crate) struct MedianPlaces(pub(crate) Cut);
+
+impl Job for MedianPlaces {
+    type Key = [u8];
+    type Combine = Group<Median>;
+
+    fn cut(&self) -> Cut {
+        self.0
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        split.fields().for_each(|word| emit.emit(word, split.offset_of(word)));
+        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! A run that is incremental finds the tiles of the last one again and maps only the others: the answer is
 //! that of a run over all of the input, whatever was changed in it; and a change costs its tiles.
 
-use crate::jobs::{Mapping, Offsets, Words, mapping, offsets};
+use crate::jobs::{Mapping, Offsets, Place, Places, Words, mapping, offsets};
 use crate::packing::PACKINGS;
 use crate::reading_overlaps_mapping::Slow;
 use crate::support::{
@@ -15,73 +15,14 @@ use std::time::Duration;
 use tegula::reuse::Hashing;
 use tegula::storage::{Disk, Storage};
 use tegula::{
-    Cancel, Collect, Count, Cut, Emit, Engine, Error, Fixed, Identity, Incremental, Input, Job,
-    Mean, Options, Relocation, Result, Resumable, SaveEvery, Sees, Split, State, StateError,
-    Values, WordClass,
+    Cancel, Collect, Count, Cut, Emit, Engine, Error, Identity, Incremental, Input, Job, Mean,
+    Options, Result, Resumable, SaveEvery, Sees, Split, State, StateError, Values, WordClass,
 };
 use tegula_testing::{Call, Fault, Faulty};
 use tempfile::TempDir;
 
 const JOB: Words = Words(WordClass::Whitespace);
 const TILE_BYTES: u64 = 2000;
-
-/// The place of a word.
-#[derive(Clone, Copy)]
-struct Place {
-    file: u32,
-    offset: u64,
-}
-
-impl Fixed for Place {
-    type Bytes = [u8; 12];
-    const RELOCATES: bool = true;
-
-    fn to_bytes(self) -> [u8; 12] {
-        (self.file, self.offset).to_bytes()
-    }
-
-    fn from_bytes(bytes: [u8; 12]) -> Place {
-        let (file, offset) = <(u32, u64)>::from_bytes(bytes);
-        Place { file, offset }
-    }
-
-    fn relocate(self, by: Relocation) -> Place {
-        Place { file: by.file(self.file), offset: by.offset(self.offset) }
-    }
-}
-
-/// Places of words, in the order of the input.
-struct Places;
-
-impl Job for Places {
-    type Key = [u8];
-    type Combine = Collect<Place>;
-
-    fn cut(&self) -> Cut {
-        Cut::around(WordClass::Whitespace)
-    }
-
-    fn state(&self) -> Option<&dyn Resumable> {
-        Some(self)
-    }
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        for word in split.fields() {
-            emit.emit(word, Place { file: split.file(), offset: split.offset_of(word) });
-        }
-        Ok(())
-    }
-}
-
-impl Resumable for Places {
-    fn identity(&self) -> Identity {
-        Identity::new("places", 1)
-    }
-
-    fn sees(&self) -> Sees {
-        Sees::Relocatable
-    }
-}
 
 /// The lines in which a word stands first, in the order of the input.
 struct Lines;

@@ -1,7 +1,7 @@
 //! The saved pairs of a state can be shown at any moment, during the run and after: answers of exactly the
 //! bytes that the state reports, while it is being saved.
 
-use crate::jobs::Words;
+use crate::jobs::{Place, Words};
 use crate::support::{engine, error_saying, limited};
 use std::fs;
 use std::marker::PhantomData;
@@ -159,12 +159,12 @@ fn also_where_only_what_changed_is_mapped() {
     answers_are_of_what_was_mapped::<Sum<u64>>(Some(Incremental::default()));
 }
 
-/// The places of each word.
-struct Places;
+/// The places of lines by how they begin.
+struct LinePlaces;
 
-impl Job for Places {
+impl Job for LinePlaces {
     type Key = [u8];
-    type Combine = Collect<(u32, u64)>;
+    type Combine = Collect<Place>;
 
     fn state(&self) -> Option<&dyn Resumable> {
         Some(self)
@@ -173,14 +173,14 @@ impl Job for Places {
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         let mut at = split.offset();
         for line in split.lines() {
-            emit.emit(&line[..6], (split.file(), at));
+            emit.emit(&line[..6], Place { file: split.file(), offset: at });
             at += LINE_BYTES;
         }
         Ok(())
     }
 }
 
-impl Resumable for Places {
+impl Resumable for LinePlaces {
     fn identity(&self) -> Identity {
         Identity::new("places", 1)
     }
@@ -193,15 +193,18 @@ fn with_the_names_of_files_and_in_the_order_asked_for() {
     for incremental in [None, Some(Incremental::default())] {
         let state = tempfile::tempdir().unwrap();
         let options = options(state.path(), incremental);
-        let ran =
-            engine(2).job(&Places).options(&options).run(Input::paths(&paths).unwrap()).unwrap();
+        let ran = engine(2)
+            .job(&LinePlaces)
+            .options(&options)
+            .run(Input::paths(&paths).unwrap())
+            .unwrap();
         for looker in [engine(1), engine(3), limited(64 << 20)] {
-            let saved = looker.job(&Places).options(&options).saved().unwrap();
+            let saved = looker.job(&LinePlaces).options(&options).saved().unwrap();
             assert_eq!(
                 [0, 1].map(|file| saved.output.file(file)),
                 [0, 1].map(|file| ran.file(file))
             );
-            let lists = |output: &tegula::Output<Places>| {
+            let lists = |output: &tegula::Output<LinePlaces>| {
                 let mut lists = Vec::new();
                 output
                     .for_each(|key, places| lists.push((key.to_vec(), places.collect::<Vec<_>>())))
@@ -211,7 +214,7 @@ fn with_the_names_of_files_and_in_the_order_asked_for() {
             assert!(lists(&saved.output) == lists(&ran));
         }
         let top = Options { top: Some(3), order: Order::None, ..options };
-        assert_eq!(engine(2).job(&Places).options(&top).saved().unwrap().output.len(), 3);
+        assert_eq!(engine(2).job(&LinePlaces).options(&top).saved().unwrap().output.len(), 3);
     }
 }
 
@@ -219,11 +222,15 @@ fn with_the_names_of_files_and_in_the_order_asked_for() {
 fn what_is_of_another_job_or_not_there_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let options = options(folder.path(), None);
-    let missing = engine(1).job(&Places).options(&options).saved();
+    let missing = engine(1).job(&LinePlaces).options(&options).saved();
     assert!(matches!(missing, Err(Error::State(StateError::Missing { .. }))));
     let none = Options::default();
-    error_saying(&engine(1), engine(1).job(&Places).options(&none).saved(), &["name the state"]);
-    engine(1).job(&Places).options(&options).run(Input::bytes(lines(0..10))).unwrap();
+    error_saying(
+        &engine(1),
+        engine(1).job(&LinePlaces).options(&none).saved(),
+        &["name the state"],
+    );
+    engine(1).job(&LinePlaces).options(&options).run(Input::bytes(lines(0..10))).unwrap();
     let other = engine(1).job(&Words(WordClass::Whitespace)).options(&options).saved();
     error_saying(&engine(1), other, &["another job", "job was \"places\" and is \"words\""]);
 }
