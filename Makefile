@@ -153,15 +153,15 @@ test-wheel: need-cargo $(VENV)/maturin-$(MATURIN) ## Build a wheel for tests on 
 check-wheel: wheel ## Test the wheel to publish on the first CPython (slow); TESTS=arguments
 	@$(MAKE) --no-print-directory TEST_WHEELS=$(WHEELS) $(if $(TESTS),,test-wheel-once) test-wheel-on-$(FIRST_PYTHON)
 
-# Maven and pip leave cores idle, so they run beside the Rust compiler. The Rust tests wait for them, because some
-# tests measure time. Their output follows that of the Rust tests. The page, and what asks stores, which leaves a core idle
-# for a minute and a half, are tested beside the Python package; of the CPythons, the first and the last (`make test-python`
-# takes all). Each part runs even if another failed.
-test: ## Run all tests, those in the documentation too
+# Maven and pip leave cores idle, so they run beside the Rust compiler, and beside the lints of Rust if they are asked for.
+# The Rust tests wait for them, because some tests measure time. Their output follows that of the Rust tests. The page, and
+# what asks stores, which leaves a core idle for a minute and a half, are tested beside the Python package; of the CPythons,
+# the first and the last (`make test-python` takes all). Each part runs even if another failed.
+test: ## Run all tests, those in the documentation too; LINT=lint-rust with these lints before
 	@output=$$(mktemp) && status=0; \
 	$(MAKE) --keep-going python-environments test-hadoop PYTHONS="$(OUTER_PYTHONS)" >"$$output" 2>&1 & others=$$!; \
 	trap 'kill $$others 2>/dev/null; rm -f "$$output"' EXIT; \
-	$(MAKE) --keep-going rust-test-programs test-wheel || status=1; \
+	$(MAKE) --keep-going $(LINT) rust-test-programs test-wheel || status=1; \
 	wait $$others || status=1; \
 	$(MAKE) test-crates || status=1; \
 	cat "$$output"; \
@@ -323,14 +323,15 @@ dist-hadoop: need-java ## Build the Hadoop engine and pack it with its script fo
 
 lint: lint-rust lint-python lint-page lint-hadoop ## Check format and style of all code
 
-# All features are on, as in tests, so that what others depend on is checked once. Then what is left out without
-# features: it is in the libraries that have some, and in the program. The Python package turns on features of theirs.
+# All features are on, as in tests, so that external crates are checked once. Then what is left out without features: it
+# is in the libraries that have some, and in the program. The documentation of an example is for its dependencies: with
+# those of tests, external crates have the features that they were checked with.
 lint-rust: need-lints
 	cargo fmt --all --check
 	cargo clippy --workspace --exclude tegula-python --all-targets --all-features --locked -- -D warnings
 	cargo clippy -p tegula -p tegula-apps -p tegula-cli --locked -- -D warnings
-	cargo clippy -p tegula-python --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc $(ENGINE_CRATES) -p tegula-apps -p tegula-linalg -p tegula-remote -p tegula-nodes \
+	cargo clippy -p tegula-python --features $(TEST_WHEEL_FEATURES) --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude tegula-python --lib --example word_count \
 		--all-features --no-deps --locked
 
 lint-python: $(VENV)/ruff-$(RUFF)

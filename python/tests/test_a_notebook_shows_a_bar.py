@@ -67,6 +67,7 @@ def test_a_bar_is_shown_and_goes_away(path: Path, tmp_path: Path) -> None:
     assert notebook.cells[0].outputs[-1]["data"]["text/plain"].isdigit()
 
 
+@pytest.mark.once
 def test_a_job_that_ranks_shows_the_first_three_so_far(
     path: Path, tmp_path: Path
 ) -> None:

@@ -156,6 +156,7 @@ def test_estimates_of_all_keys_are_made_when_they_are_asked_for(path: Path) -> N
         last.estimate("a")
 
 
+@pytest.mark.once
 def test_a_stream_goes_on_from_a_state(path: Path, tmp_path: Path) -> None:
     words = tg.text(path).words().count().run().to_dict()
     job = tg.text(path).map(str.split).count()

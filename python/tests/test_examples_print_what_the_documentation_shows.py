@@ -85,6 +85,7 @@ def test_answers_while_a_job_runs(folder: Path) -> None:
         assert part == 100 or part / 100 - float(since) >= 0.19
 
 
+@pytest.mark.once
 def test_a_run_goes_on_and_maps_only_what_is_new(folder: Path) -> None:
     first = run("goes_on.py", folder)
     assert first == shown("goes_on.py")[1]

@@ -26,6 +26,7 @@ def slow(line: str) -> tuple[str, int]:
     return line, 1
 
 
+@pytest.mark.once
 def test_progress_is_read(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     readings = []
     tg.text(path).map(slow).sum().run(progress=readings.append)

@@ -28,6 +28,7 @@ PROGRAM = """
 """
 
 
+@pytest.mark.once
 def test_a_run_goes_on_after_kills(tmp_path: Path, lines: list[str]) -> None:
     (tmp_path / "input").write_text("\n".join(lines * 2) + "\n")
     (tmp_path / "program.py").write_text(textwrap.dedent(PROGRAM))
