@@ -257,4 +257,17 @@ mod tests {
             assert!(replies.0.is_empty(), "all of the error was read");
         }
     }
+
+    #[test]
+    fn bytes_that_are_no_request_or_no_piece_are_refused() {
+        let long = (NAME_BYTES_MOST + 1).to_le_bytes();
+        let refused = Request::read(&mut &long[..]).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
+        let long = (PIECE_BYTES_MOST + 1).to_le_bytes();
+        let refused = Replies(&long[..]).piece().unwrap_err();
+        assert_eq!(refused.to_string(), "a node sends what is no piece");
+        let mut sent = Vec::new();
+        refuse(&mut sent, &io::Error::other("the pairs are gone")).unwrap();
+        assert_eq!(Replies(&sent[..]).piece().unwrap_err().to_string(), "the pairs are gone");
+    }
 }

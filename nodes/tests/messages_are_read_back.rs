@@ -40,6 +40,10 @@ fn orders_are_read_back() {
     }
     assert!(Order::decode(&[99]).is_err());
     assert!(Order::decode(&[5, 0]).is_err(), "bytes follow the order to give");
+    let most = Order::Drop { lease: u64::MAX };
+    assert_eq!(Order::decode(&[&[4][..], &[0xff; 9], &[1]].concat()), Ok(most));
+    assert!(Order::decode(&[&[4][..], &[0xff; 9], &[3]].concat()).is_err(), "65 bits");
+    assert!(Order::decode(&[&[4][..], &[0x80; 10], &[0]].concat()).is_err(), "eleven bytes");
 }
 
 #[test]
@@ -80,4 +84,5 @@ fn reports_are_read_back() {
     }
     assert_eq!(Report::decode(ALIVE), Ok(Report::Alive));
     assert!(Report::decode(&[]).is_err());
+    assert!(Report::decode(&[99]).is_err());
 }
