@@ -3,8 +3,8 @@
 
 Runs the tests of some crates with instruments that count how often each line was run, and looks for lines of their
 source that make an error. A line that is run is one whose error was made, but for an error that is made beforehand
-(`ok_or`). Tests that kill a process lose what it has counted; a test of missing permissions may fail, because the
-counters cannot be written either.
+(`ok_or`). A test of missing permissions may fail, because the counters cannot be written either; and one test is left
+out, whose server does not end with the counters in a mapped file.
 
     python3 reliability/error_paths.py --target target/coverage tegula-machine tegula-core
 
@@ -32,6 +32,8 @@ MAKES = re.compile(
 LOOKS = re.compile(
     r"^\s*(//|#\[|\*)|let (Some\()?Err\(|matches!|=> *(Ok|None|false|true|\{\})|Err\(_\)|fn \w+|Err\((error|cause|refused)\) (if .*)?=>"
 )
+# A test whose server does not end with such counters.
+HANGS = "a_server_that_is_asked_to_end_leaves_its_jobs_to_the_next"
 # Tests within a source file come last in it.
 TESTS = re.compile(r"^\s*#\[cfg\(.*\btest\b.*\)\]")
 
@@ -86,7 +88,7 @@ def counted(
     )
     messages = [json.loads(line) for line in built.stdout.splitlines()]
     programs = {one["executable"] for one in messages if one.get("executable")}
-    test = [*argv, "--no-fail-fast"]
+    test = [*argv, "--no-fail-fast", "--", "--skip", HANGS]
     passed = is_kept or subprocess.run(test, cwd=ROOT, env=environment).returncode == 0
     merged = target / "merged.profdata"
     raw = [str(path) for path in profiles.glob("*.profraw")]
@@ -138,9 +140,8 @@ def page(lines: list[Line], crates: list[str]) -> str:
         "# Error paths",
         "",
         "The lines of the source that make an error, and those that no test reaches. `make error-paths` runs the tests",
-        "with counters and writes this page. An error that is made beforehand (`ok_or`) counts as reached, and what a",
-        "killed process reached is not counted: tests end servers and nodes by signals, so lines of `server` and `nodes`",
-        "are listed that have a test. Lines are found by their words, so a few only pass an error on or look at it. Every",
+        "with counters and writes this page; a process that is killed keeps its counts. An error that is made beforehand",
+        "(`ok_or`) counts as reached. Lines are found by their words, so a few only pass an error on or look at it. Every",
         "variant of an error has a test of its own beside this:",
         "[promises.md](promises.md).",
         "",
