@@ -5,8 +5,7 @@ use super::*;
 use serde_json::Value;
 use std::io::Read;
 
-/// Tests run a program that is little optimised and has all features: it alone takes more than the one to publish.
-const LIMIT: u64 = 38 << 20;
+const LIMIT: u64 = 34 << 20;
 const PIECE_BYTES: usize = 16 << 20;
 
 /// Members, frames or streams of [`PIECE_BYTES`] of one byte, by the ending of the file's name.
