@@ -183,7 +183,7 @@ test-crates: rust-test-programs need-pocl
 test-stores: rust-test-programs need-java $(VENV)/s3-server
 	$(RUN_RUST_TESTS) --test remote
 
-# The engine's tests are one crate, which keeps one core busy for four minutes. They are compiled first, while Maven uses
+# The engine's tests are one crate, which keeps one core busy for three minutes. They are compiled first, while Maven uses
 # the other core.
 rust-test-programs: need-cargo
 	cargo test $(RUST_TESTS) --test engine --no-run

@@ -143,6 +143,11 @@ fn long_values_and_streams_keep_their_order() {
     assert!(found.eq(expected.iter().map(String::as_bytes)));
 }
 
+/// The medians of words of white space.
+fn median_places() -> MedianPlaces {
+    MedianPlaces(Cut::around(WordClass::Whitespace))
+}
+
 type Medians = Vec<(Vec<u8>, (u64, u64))>;
 
 #[test]
@@ -160,11 +165,7 @@ fn a_general_reduce_is_ranked_and_cut_off_by_what_it_gives() {
         let answer = |order, top| -> Medians {
             let options = Options { order, top, ..Options::default() };
             let input = Input::bytes(text.clone());
-            let output = engine
-                .job(&MedianPlaces(Cut::around(WordClass::Whitespace)))
-                .options(&options)
-                .run(input)
-                .unwrap();
+            let output = engine.job(&median_places()).options(&options).run(input).unwrap();
             output.iter().unwrap().map(|(word, median)| (word.to_vec(), median)).collect()
         };
         assert!(answer(Order::Key, None) == by_key);
@@ -179,9 +180,7 @@ fn a_general_reduce_is_ranked_and_cut_off_by_what_it_gives() {
 #[test]
 fn a_reduce_that_panics_fails_its_job_alone() {
     let engine = engine(2);
-    let result = engine
-        .job(&MedianPlaces(Cut::around(WordClass::Whitespace)))
-        .run(Input::bytes("to poison or not"));
+    let result = engine.job(&median_places()).run(Input::bytes("to poison or not"));
     error_saying(&engine, result, &["the reduce stage", "no median"]);
     assert_works(&engine);
 }
@@ -207,11 +206,8 @@ fn values_that_do_not_fit_in_memory_are_the_same_from_disk() {
                 format!("{} {median:?}\n", String::from_utf8_lossy(word)).as_bytes(),
             );
         };
-        let output = engine
-            .job(&MedianPlaces(Cut::around(WordClass::Whitespace)))
-            .options(options)
-            .run(Input::bytes(text.clone()))
-            .unwrap();
+        let output =
+            engine.job(&median_places()).options(options).run(Input::bytes(text.clone())).unwrap();
         (text_of(&output, line), output.stats().spilled_bytes > 0)
     };
     for order in [Order::Key, Order::Value, Order::None] {
