@@ -3,6 +3,7 @@
 //! `docs/state-format.md` and `docs/partial-format.md` draw the files.
 
 use std::fmt;
+use std::hash::Hasher;
 use twox_hash::{XxHash3_64, XxHash3_128};
 
 /// Bytes before a frame's body.
@@ -41,6 +42,17 @@ pub fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
 /// seeded with that of the header.
 pub fn checksum(header: &[u8], body: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(header), body)
+}
+
+/// Returns the checksum of bytes that lie in parts: XXH3 (64 bits).
+pub fn checksum_of<const N: usize>(parts: [&[u8]; N]) -> u64 {
+    let mut filled = parts.iter().filter(|part| !part.is_empty());
+    if let (Some(whole), None) = (filled.next(), filled.next()) {
+        return XxHash3_64::oneshot(whole);
+    }
+    let mut sum = XxHash3_64::new();
+    parts.iter().for_each(|part| sum.write(part));
+    sum.finish()
 }
 
 /// The checksum of a file, or of bytes that come in pieces: XXH3 (128 bits).

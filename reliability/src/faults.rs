@@ -45,8 +45,15 @@ const OF_STATES: [Call; 11] = [
     Call::SyncFile,
 ];
 const OF_SCRATCH: [Call; 4] = [Call::Scratch, Call::ReadAt, Call::WriteAt, Call::Punch];
-const FAULTS: [Fault; 6] =
-    [Fault::Io, Fault::Full, Fault::Interrupted, Fault::Short, Fault::Torn, Fault::PowerLoss];
+const FAULTS: [Fault; 7] = [
+    Fault::Io,
+    Fault::Full,
+    Fault::Interrupted,
+    Fault::Short,
+    Fault::Torn,
+    Fault::Flipped,
+    Fault::PowerLoss,
+];
 
 #[derive(Default)]
 struct Tally {
@@ -65,12 +72,12 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tally { rounds, faults: [io, full, interrupted, short, torn, power], borne, named } =
-            self;
+        let Tally { rounds, faults, borne, named } = self;
+        let [io, full, interrupted, short, torn, flipped, power] = faults;
         write!(
             f,
             "{} faults in {rounds} rounds ({io} EIO, {full} ENOSPC, {interrupted} EINTR, {short} short, {torn} torn, \
-             {power} without power): {borne} were borne, {named} named, and every answer was that of an undisturbed run",
+             {flipped} with another bit, {power} without power): {borne} were borne, {named} named, and every answer was that of an undisturbed run",
             self.faults()
         )
     }
@@ -107,12 +114,16 @@ impl Plan {
     /// Draws a fault, and one of the calls of an undisturbed run that can have it; `None` if there was none.
     fn random(random: &mut Random, calls: &[Call], undisturbed: &Faulty) -> Option<Plan> {
         // A disk without names has nothing that outlives the power.
-        let faults = if calls.contains(&Call::Scratch) { &FAULTS[..5] } else { &FAULTS[..] };
+        let faults = if calls.contains(&Call::Scratch) { &FAULTS[..6] } else { &FAULTS[..] };
         let fault = random.one_of(faults);
         // Other calls than reads and writes fail or do not: none is short or torn, and a signal interrupts none.
-        let is_of_bytes = matches!(fault, Fault::Interrupted | Fault::Short | Fault::Torn);
-        let can_have_it =
-            |call: &Call| !is_of_bytes || matches!(call, Call::ReadAt | Call::WriteAt);
+        let can_have_it = |call: &Call| match fault {
+            Fault::Interrupted | Fault::Short | Fault::Torn => {
+                matches!(call, Call::ReadAt | Call::WriteAt)
+            }
+            Fault::Flipped => *call == Call::ReadAt,
+            _ => true,
+        };
         let made = calls.iter().copied().filter(|call| undisturbed.calls(*call) > 0);
         let made: Vec<Call> = made.filter(can_have_it).collect();
         if made.is_empty() {

@@ -57,6 +57,8 @@ pub enum Fault {
     Short,
     /// Some of the bytes are written, and the call fails with `EIO`. As [`Fault::Io`] for others.
     Torn,
+    /// One bit that is read is another, and nothing tells so. As [`Fault::Io`] for others than reads.
+    Flipped,
     /// The power goes: unsynced bytes are lost in part, and this call and all after it fail. The remaining
     /// bytes are seen through the wrapped storage.
     PowerLoss,
@@ -235,7 +237,7 @@ impl State {
                 self.lose_power(storage);
                 Errno::IO
             }
-            Fault::Io | Fault::Short | Fault::Torn => Errno::IO,
+            Fault::Io | Fault::Short | Fault::Torn | Fault::Flipped => Errno::IO,
         }
         .into()
     }
@@ -346,8 +348,13 @@ impl StoredFile for FaultyFile {
     }
 
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
-        let (_one_at_a_time, count, _) = self.part(Call::ReadAt, into.len())?;
-        self.inner.read_at(&mut into[..count], offset)
+        let (mut state, count, is_flipped) = self.part(Call::ReadAt, into.len())?;
+        let count = self.inner.read_at(&mut into[..count], offset)?;
+        if is_flipped && count > 0 {
+            let bit = state.random() as usize % (count * 8);
+            into[bit / 8] ^= 1 << (bit % 8);
+        }
+        Ok(count)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
@@ -391,20 +398,21 @@ impl FaultyFile {
         self.faulty.enter(call, action, self.path())
     }
 
-    /// Returns how many of `count` bytes a call may move, and whether it fails after that. As in
-    /// [`Faulty::enter`], the guard keeps other calls away.
+    /// Returns how many of `count` bytes a call may move, and whether these are spoilt: a write fails after that, and a
+    /// bit of a read is another. As in [`Faulty::enter`], the guard keeps other calls away.
     fn part(&self, call: Call, count: usize) -> io::Result<(MutexGuard<'_, State>, usize, bool)> {
         let mut state = self.faulty.state.lock();
-        let (count, torn) = match state.count(call) {
+        let (count, is_spoilt) = match state.count(call) {
             None => (count, false),
             Some(Fault::Short) if count > 1 => (1 + state.random() as usize % (count - 1), false),
             Some(Fault::Short) => (count, false),
+            Some(Fault::Flipped) if call == Call::ReadAt => (count, true),
             Some(Fault::Torn) if call == Call::WriteAt => {
                 (state.random() as usize % (count + 1), true)
             }
             Some(fault) => return Err(state.fail(fault, &*self.faulty.inner)),
         };
-        Ok((state, count, torn))
+        Ok((state, count, is_spoilt))
     }
 
     /// Notes the bytes that a write replaces, until they are synced.

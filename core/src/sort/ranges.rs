@@ -449,11 +449,16 @@ fn sample(
             if let Some(chunk) = held.in_memory() {
                 add_first_segment(&mut sample, (form, originals), chunk, split);
             } else {
-                let len = window.min(held.used());
+                // Places of records must be right.
+                let whole = held.used();
+                let len = if originals.is_some() { whole } else { window.min(whole) };
                 let mut block = means.blocks.take(len, Access::Streamed, "a sample of records")?;
-                let bytes = &mut block.as_mut_slice()[..len];
-                held.read(means.scratch, bytes)?;
-                add_first_segment(&mut sample, (form, originals), bytes, split);
+                let bytes = block.as_mut_slice();
+                match len == whole {
+                    true => held.read(means.scratch, bytes)?,
+                    false => held.peek(means.scratch, &mut bytes[..len])?,
+                }
+                add_first_segment(&mut sample, (form, originals), &bytes[..len], split);
             }
         }
     }

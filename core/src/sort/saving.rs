@@ -3,25 +3,27 @@
 //! scratch storage besides: a worker's pile goes to the state when it is half full, or when it is time.
 //!
 //! All pieces are by the same ranges, so these are kept, too. A piece is a range of stretches that ascend, and has an
-//! index at its end: for each range the lengths of its chunks.
+//! index at its end: for each range the lengths of its chunks and their checksums.
 
 use super::records::{Records, Sort};
 use super::splitters::Splitters;
 use super::store::{Held, Pile, RangeRows, SavedRow};
 use crate::coverage::Coverage;
-use crate::encoding::{Reading, put_number};
+use crate::encoding::{Reading, checksum_of, put_number};
 use crate::error::{Error, Result, StorageError};
 use crate::identity::Identity;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::state::{Figures, GrowingPiece, Keep, Pace, PieceState, Terms, WrittenPiece};
+use crate::storage::Stored;
+use std::array;
 use std::ops::Range;
 use std::time::Instant;
 
 /// The identity of the form of records in a state; others are not read.
-const VERSION: u32 = 2;
-/// Bytes after an index: its length.
-const LENGTH_BYTES: u64 = 8;
+const VERSION: u32 = 3;
+/// Bytes after an index: its length, and its checksum.
+const TAIL_BYTES: usize = 16;
 
 /// The state of a sort.
 pub(super) struct Saving {
@@ -135,20 +137,21 @@ impl Saving {
     fn decoded(&self, piece: &WrittenPiece, ranges: usize) -> Result<Found> {
         let damaged = || Error::Storage(self.damaged("the index of a piece is inconsistent"));
         let WrittenPiece { file, bytes: Range { start, end } } = piece;
-        let at = end.checked_sub(LENGTH_BYTES).ok_or_else(damaged)?;
-        let mut length = [0; LENGTH_BYTES as usize];
-        file.read_exact_at(&mut length, at)?;
-        let index_at = at.checked_sub(u64::from_le_bytes(length)).filter(|index| index >= start);
+        let at = end.checked_sub(TAIL_BYTES as u64).ok_or_else(damaged)?;
+        let mut tail = [0; TAIL_BYTES];
+        file.read_exact_at(&mut tail, at)?;
+        let [length, sum] = [0, 8].map(|at| u64::from_le_bytes(array::from_fn(|i| tail[at + i])));
+        let index_at = at.checked_sub(length).filter(|index| index >= start);
         let index_at = index_at.ok_or_else(damaged)?;
         let mut index = vec![0; (at - index_at) as usize];
-        file.read_exact_at(&mut index, index_at)?;
+        Stored { offset: index_at, bytes: index.len(), sum }.read(&**file, &mut index)?;
         let (stretches, rows) = decode(&index).ok_or_else(damaged)?;
         let mut offset = *start;
         let mut held_of = |row: &SavedRow| -> Vec<Held> {
-            let held = row.chunks.iter().map(|&used| {
-                let begin = offset;
+            let held = row.chunks.iter().map(|&(used, sum)| {
+                let at = Stored { offset, bytes: used as usize, sum };
                 offset += u64::from(used);
-                Held::Saved { file: file.clone(), offset: begin, used: used as usize }
+                Held::Saved { file: file.clone(), at }
             });
             held.collect()
         };
@@ -251,8 +254,8 @@ fn write(
     let file = piece.file.clone();
     let rows = pile.save(&file, |bytes| piece.write(bytes))?;
     let mut index = encode(stretches, &rows);
-    let length = index.len() as u64;
-    index.extend_from_slice(&length.to_le_bytes());
+    let tail = [index.len() as u64, checksum_of([&index])];
+    tail.iter().for_each(|number| index.extend_from_slice(&number.to_le_bytes()));
     piece.write(&index)?;
     Ok(rows)
 }
@@ -277,7 +280,7 @@ fn encode((first, last): (u32, u32), rows: &[SavedRow]) -> Vec<u8> {
     put(&[first.into(), last.into(), rows.len() as u64]);
     for SavedRow { range, bytes, records, chunks } in rows {
         put(&[u64::from(*range), *bytes, *records, chunks.len() as u64]);
-        chunks.iter().for_each(|&used| put(&[used.into()]));
+        chunks.iter().for_each(|&(used, sum)| put(&[used.into(), sum]));
     }
     out
 }
@@ -289,7 +292,8 @@ fn decode(index: &[u8]) -> Option<((u32, u32), Vec<SavedRow>)> {
     let mut rows = Vec::new();
     for _ in 0..from.number()? {
         let (range, bytes, records) = (small(from)?, from.number()?, from.number()?);
-        let chunks = (0..from.number()?).map(|_| small(from)).collect::<Option<_>>()?;
+        let chunk = |from: &mut Reading<'_>| Some((small(from)?, from.number()?));
+        let chunks = (0..from.number()?).map(|_| chunk(from)).collect::<Option<_>>()?;
         rows.push(SavedRow { range, bytes, records, chunks });
     }
     from.is_at_end().then_some((stretches, rows))

@@ -117,9 +117,7 @@ impl Segments {
         let mut block = means.blocks.take(chunk_bytes, Access::Streamed, PURPOSE)?;
         let chunk = block.as_mut_slice();
         let mut write = |parts: [&[u8]; 2]| {
-            let (offset, used) =
-                (means.scratch.append_parts(parts)?.start, parts[0].len() + parts[1].len());
-            row.push(Held::Scratch { offset, used });
+            row.push(Held::Scratch(means.scratch.store(parts)?));
             Ok::<(), Error>(())
         };
         self.each(means, |stretch, records| {
@@ -183,11 +181,11 @@ impl Cursor {
         self.chunk = if !held.is_on_disk() {
             Chunk::Memory(held)
         } else if self.used <= reads.chunk_bytes {
-            held.read(means.scratch, &mut reads.place_mut(self.place)[..self.used])?;
+            held.read(means.scratch, reads.place_mut(self.place))?;
             Chunk::Read
         } else {
             let mut header = [0; HEADER_BYTES];
-            held.read(means.scratch, &mut header)?;
+            held.peek(means.scratch, &mut header)?;
             Chunk::Later(held, header)
         };
         Ok(())
@@ -195,9 +193,12 @@ impl Cursor {
 
     /// Reads a large record whose turn has come.
     fn fetch(&mut self, means: &Means<'_>) -> Result<()> {
-        if let Chunk::Later(held, _) = &self.chunk {
+        if let Chunk::Later(held, header) = &self.chunk {
             let mut block = means.blocks.take(self.used, Access::Streamed, PURPOSE)?;
-            held.read(means.scratch, &mut block.as_mut_slice()[..self.used])?;
+            held.read(means.scratch, block.as_mut_slice())?;
+            if block.as_slice()[..HEADER_BYTES] != *header {
+                return Err(held.damaged(means.scratch).into());
+            }
             self.chunk = Chunk::Large(block);
         }
         Ok(())

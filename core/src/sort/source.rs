@@ -16,7 +16,7 @@ use crate::ingest::{Intake, Means, Reader};
 use crate::input::Cut;
 use crate::memory::{BlockPool, InputBuffer};
 use crate::plan::{Extent, Part, Plan, Ranged};
-use crate::storage::Scratch;
+use crate::storage::{Scratch, Stored};
 use crate::sync::Mutex;
 use crate::unit::Unit;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ struct Kept {
 
 enum At {
     Memory(InputBuffer),
-    Scratch(u64),
+    Scratch(Stored),
 }
 
 impl<'p> Source<'p> {
@@ -223,11 +223,11 @@ impl<'p> Source<'p> {
                     At::Memory(buffer) => {
                         sample.add(&buffer.bytes()[..piece.len], split as u32, true);
                     }
-                    At::Scratch(offset) => {
+                    At::Scratch(stored) => {
                         let len = piece.len.min(sample.window_bytes() as usize);
                         let buffer = &mut reader.read.buffer;
                         buffer.reserve(len, 0)?;
-                        scratch.read(*offset, &mut buffer.bytes_mut()[..len])?;
+                        scratch.read(stored.offset, &mut buffer.bytes_mut()[..len])?;
                         sample.add(&buffer.bytes()[..len], split as u32, len == piece.len);
                     }
                 }
@@ -248,10 +248,10 @@ impl Spooled {
         for Kept { len, at } in std::mem::take(&mut self.pieces) {
             match at {
                 At::Memory(buffer) => take(&buffer.bytes()[..len])?,
-                At::Scratch(offset) => {
+                At::Scratch(stored) => {
                     let buffer = &mut reader.read.buffer;
                     buffer.reserve(len, 0)?;
-                    scratch.read(offset, &mut buffer.bytes_mut()[..len])?;
+                    scratch.load(&stored, buffer.bytes_mut())?;
                     take(&buffer.bytes()[..len])?;
                 }
             }
@@ -382,7 +382,7 @@ impl Spooling<'_> {
                 buffer.bytes_mut()[..len].copy_from_slice(records);
                 At::Memory(buffer)
             }
-            None => At::Scratch(self.scratch.append(records)?.start),
+            None => At::Scratch(self.scratch.store([records])?),
         };
         Ok(Kept { len, at })
     }

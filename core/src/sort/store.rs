@@ -10,9 +10,10 @@
 //! that is larger than a chunk has one to itself. Where records stay in their files (`originals.rs`), a segment has
 //! their places instead.
 
-use crate::error::{Error, MemoryError, Place, Result};
+use crate::encoding::checksum_of;
+use crate::error::{Error, MemoryError, Place, Result, StorageError};
 use crate::memory::{Access, Block, BlockPool, prefetch};
-use crate::storage::{Scratch, StoredFile};
+use crate::storage::{Scratch, Stored, StoredFile};
 use std::sync::Arc;
 
 /// In front of a segment: its stretch and its length.
@@ -83,8 +84,8 @@ pub(super) struct SavedRow {
     pub(super) range: u32,
     pub(super) bytes: u64,
     pub(super) records: u64,
-    /// The length of each chunk; they follow each other.
-    pub(super) chunks: Vec<u32>,
+    /// The length of each chunk and its checksum; they follow each other.
+    pub(super) chunks: Vec<(u32, u64)>,
 }
 
 /// The chunk of a row that is being filled; all are offsets in its slab.
@@ -111,23 +112,19 @@ enum Full {
         start: u32,
         used: usize,
     },
-    Scratch {
-        offset: u64,
-        used: usize,
-    },
+    Scratch(Stored),
     /// In a file of the pile's.
     Saved {
         file: u32,
-        offset: u64,
-        used: usize,
+        at: Stored,
     },
 }
 
 /// A chunk to be read. Dropped, it lets go of its memory.
 pub(super) enum Held {
     Memory { slab: Arc<Block>, start: u32, used: usize },
-    Scratch { offset: u64, used: usize },
-    Saved { file: Arc<dyn StoredFile>, offset: u64, used: usize },
+    Scratch(Stored),
+    Saved { file: Arc<dyn StoredFile>, at: Stored },
 }
 
 /// The parts of all piles that belong to a range: for each run of a pile its chunks, in order.
@@ -281,10 +278,7 @@ impl Pile {
                 self.slabs.push(Slab { block, cut: bytes });
                 Full::Memory { slab: self.slabs.len() as u32 - 1, start: 0, used: bytes }
             }
-            None => Full::Scratch {
-                offset: self.scratch.append_parts([&header, record])?.start,
-                used: bytes,
-            },
+            None => Full::Scratch(self.scratch.store([&header, record])?),
         };
         self.rows[range as usize].chunks.push(held);
         Ok(())
@@ -336,8 +330,7 @@ impl Pile {
             unreachable!("the full chunks are those in memory");
         };
         let bytes = &self.slabs[slab as usize].block.as_slice()[start as usize..][..used];
-        let offset = self.scratch.append(bytes)?.start;
-        *held = Full::Scratch { offset, used };
+        *held = Full::Scratch(self.scratch.store([bytes])?);
         Ok((slab, start))
     }
 
@@ -360,7 +353,7 @@ impl Pile {
         for full in self.rows.iter_mut().flat_map(|row| &mut row.chunks) {
             if let Full::Memory { slab, start, used } = *full {
                 let bytes = &self.slabs[slab as usize].block.as_slice()[start as usize..][..used];
-                *full = Full::Scratch { offset: self.scratch.append(bytes)?.start, used };
+                *full = Full::Scratch(self.scratch.store([bytes])?);
             }
         }
         self.let_go();
@@ -390,27 +383,29 @@ impl Pile {
             let Part { chunks: first, bytes, records } = row.saved;
             let mut chunks = Vec::new();
             for full in &mut row.chunks[first..] {
-                let (offset, used) = match *full {
+                let at = match *full {
                     Full::Memory { slab, start, used } => {
                         let slab = self.slabs[slab as usize].block.as_slice();
-                        (write(&slab[start as usize..][..used])?, used)
+                        let bytes = &slab[start as usize..][..used];
+                        let (offset, sum) = (write(bytes)?, checksum_of([bytes]));
+                        Stored { offset, bytes: used, sum }
                     }
-                    Full::Scratch { offset, used } => {
-                        let kept = block.take().filter(|block| block.bytes() >= used);
+                    Full::Scratch(stored) => {
+                        let kept = block.take().filter(|block| block.bytes() >= stored.bytes);
                         let mut kept = match kept {
                             Some(block) => block,
-                            None => self.blocks.take(used, Access::Streamed, PURPOSE)?,
+                            None => self.blocks.take(stored.bytes, Access::Streamed, PURPOSE)?,
                         };
-                        let bytes = &mut kept.as_mut_slice()[..used];
-                        self.scratch.read(offset, bytes)?;
-                        let at = write(bytes)?;
+                        let bytes = kept.as_mut_slice();
+                        self.scratch.load(&stored, bytes)?;
+                        let offset = write(&bytes[..stored.bytes])?;
                         block = Some(kept);
-                        (at, used)
+                        Stored { offset, ..stored }
                     }
                     Full::Saved { .. } => unreachable!("chunks are saved once"),
                 };
-                *full = Full::Saved { file: number, offset, used };
-                chunks.push(used as u32);
+                *full = Full::Saved { file: number, at };
+                chunks.push((at.bytes as u32, at.sum));
             }
             if !chunks.is_empty() {
                 let (bytes, records) = (row.bytes - bytes, row.records - records);
@@ -439,9 +434,9 @@ impl Pile {
             Full::Memory { slab, start, used } => {
                 Held::Memory { slab: Arc::clone(&slabs[slab as usize]), start, used }
             }
-            Full::Scratch { offset, used } => Held::Scratch { offset, used },
-            Full::Saved { file, offset, used } => {
-                Held::Saved { file: Arc::clone(&self.saved[file as usize]), offset, used }
+            Full::Scratch(stored) => Held::Scratch(stored),
+            Full::Saved { file, at } => {
+                Held::Saved { file: Arc::clone(&self.saved[file as usize]), at }
             }
         };
         for (row, range) in self.rows.iter().zip(ranges) {
@@ -481,26 +476,47 @@ impl Held {
             Held::Memory { slab, start, used } => {
                 Some(&slab.as_slice()[*start as usize..][..*used])
             }
-            Held::Scratch { .. } | Held::Saved { .. } => None,
+            Held::Scratch(_) | Held::Saved { .. } => None,
         }
     }
 
     /// Returns the length of a chunk in bytes.
     pub(super) fn used(&self) -> usize {
         match self {
-            Held::Memory { used, .. } | Held::Scratch { used, .. } | Held::Saved { used, .. } => {
-                *used
-            }
+            Held::Memory { used, .. } => *used,
+            Held::Scratch(at) | Held::Saved { at, .. } => at.bytes,
         }
     }
 
-    /// Reads the first bytes of a chunk on disk.
+    /// Reads a chunk on disk into the first of `into`.
+    ///
+    /// # Errors
+    /// [`StorageError::Damaged`](crate::error::StorageError::Damaged) if it is another than was written.
     pub(super) fn read(&self, scratch: &Scratch, into: &mut [u8]) -> Result<()> {
         match self {
             Held::Memory { .. } => unreachable!("a chunk in memory is looked at where it is"),
-            Held::Scratch { offset, .. } => Ok(scratch.read(*offset, into)?),
-            Held::Saved { file, offset, .. } => Ok(file.read_exact_at(into, *offset)?),
+            Held::Scratch(stored) => Ok(scratch.load(stored, into)?),
+            Held::Saved { file, at } => Ok(at.read(&**file, into)?),
         }
+    }
+
+    /// Reads the first bytes of a chunk on disk, which may be others than were written: no answer may depend on them.
+    pub(super) fn peek(&self, scratch: &Scratch, into: &mut [u8]) -> Result<()> {
+        match self {
+            Held::Memory { .. } => unreachable!("a chunk in memory is looked at where it is"),
+            Held::Scratch(stored) => Ok(scratch.read(stored.offset, into)?),
+            Held::Saved { file, at } => Ok(file.read_exact_at(into, at.offset)?),
+        }
+    }
+
+    /// Returns the error of a chunk on disk that is another than was written.
+    pub(super) fn damaged(&self, scratch: &Scratch) -> StorageError {
+        let (path, offset) = match self {
+            Held::Memory { .. } => unreachable!("a chunk in memory is as it was written"),
+            Held::Scratch(stored) => return scratch.damaged(stored.offset, Stored::DAMAGE),
+            Held::Saved { file, at } => (file.path().to_path_buf(), at.offset),
+        };
+        StorageError::Damaged { path, offset, cause: Stored::DAMAGE }
     }
 
     pub(super) fn is_on_disk(&self) -> bool {

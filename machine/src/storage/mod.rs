@@ -12,7 +12,7 @@ mod scratch;
 
 pub use atomic::AtomicFile;
 pub use disk::Disk;
-pub use scratch::{Region, Scratch};
+pub use scratch::{Region, Scratch, Stored};
 
 use crate::error::StorageError;
 use std::fmt;

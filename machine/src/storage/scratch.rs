@@ -3,6 +3,7 @@
 //! that belongs together reserves regions, so that few offsets describe its place.
 
 use super::{Storage, StoredFile};
+use crate::encoding::checksum_of;
 use crate::error::StorageError;
 use crate::sync::Mutex;
 use crate::timeline;
@@ -34,6 +35,36 @@ pub struct Region {
     taken: u64,
 }
 
+/// Bytes that were written to a file: where they are, and their checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Where they begin.
+    pub offset: u64,
+    /// Their number.
+    pub bytes: usize,
+    /// XXH3 (64 bits).
+    pub sum: u64,
+}
+
+impl Stored {
+    /// What is wrong with bytes that have another checksum.
+    pub const DAMAGE: &'static str = "it holds other bytes than were written";
+
+    /// Reads them into the first of `into`.
+    ///
+    /// # Errors
+    /// [`StorageError::Damaged`] if they are other bytes now, and those of the file.
+    pub fn read(&self, file: &dyn StoredFile, into: &mut [u8]) -> Result<(), StorageError> {
+        let &Stored { offset, bytes, sum } = self;
+        let into = &mut into[..bytes];
+        file.read_exact_at(into, offset)?;
+        if checksum_of([into]) == sum {
+            return Ok(());
+        }
+        Err(StorageError::Damaged { path: file.path().to_path_buf(), offset, cause: Self::DAMAGE })
+    }
+}
+
 impl Region {
     /// Returns the next range for `bytes`. A new region is as long as all before it, so the number of regions
     /// grows by one when the bytes double.
@@ -62,24 +93,32 @@ impl Scratch {
         })
     }
 
-    /// Appends bytes; returns their range.
+    /// Appends bytes that have a checksum among them; returns their range.
     pub fn append(&self, bytes: &[u8]) -> Result<Range<u64>, StorageError> {
-        self.append_parts([bytes])
+        let start = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.write(bytes, start)?;
+        Ok(start..start + bytes.len() as u64)
     }
 
-    /// Writes several pieces, one after the other.
-    pub fn append_parts<const N: usize>(
-        &self,
-        parts: [&[u8]; N],
-    ) -> Result<Range<u64>, StorageError> {
-        let len = parts.iter().map(|part| part.len() as u64).sum();
-        let start = self.end.fetch_add(len, Ordering::Relaxed);
-        let mut at = start;
+    /// Appends parts, one after the other, and their checksum to what is returned.
+    pub fn store<const N: usize>(&self, parts: [&[u8]; N]) -> Result<Stored, StorageError> {
+        let bytes = parts.iter().map(|part| part.len()).sum();
+        let offset = self.end.fetch_add(bytes as u64, Ordering::Relaxed);
+        let mut at = offset;
         for part in parts {
             self.write(part, at)?;
             at += part.len() as u64;
         }
-        Ok(start..at)
+        Ok(Stored { offset, bytes, sum: checksum_of(parts) })
+    }
+
+    /// Reads what was stored into the first of `into`.
+    ///
+    /// # Errors
+    /// [`StorageError::Damaged`] if it is something else now, and those of the disk.
+    pub fn load(&self, stored: &Stored, into: &mut [u8]) -> Result<(), StorageError> {
+        let _reading = timeline::begin(timeline::Kind::Spill);
+        stored.read(self.file()?, into)
     }
 
     /// Writes bytes where a region has taken a place for them.

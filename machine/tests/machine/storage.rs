@@ -1,9 +1,12 @@
 //! Tests of the module `storage`.
 
 use std::fs;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use tegula_machine::error::StorageError;
-use tegula_machine::storage::{Disk, Region, Scratch, Storage, StoredFile};
+use tegula_machine::storage::{Disk, Region, Scratch, Storage, Stored, StoredFile};
 use tegula_testing::{Call, Fault, Faulty};
 use tempfile::TempDir;
 
@@ -31,6 +34,81 @@ fn scratch_files_hold_bytes_and_leave_no_name() {
     assert_eq!(read(&*file), b"\0\0b");
     let beyond = file.read_exact_at(&mut [0; 8], 0).unwrap_err();
     assert!(matches!(beyond, StorageError::Short { wanted: 8, found: 3, .. }), "{beyond:?}");
+}
+
+#[test]
+fn what_is_read_is_compared_with_what_was_stored() {
+    let (folder, disk) = folder();
+    let flipped = |faulty: Faulty, nth| faulty.fail_once(Call::ReadAt, nth, Fault::Flipped);
+    let faulty = [3, 5].into_iter().fold(Faulty::new(disk, 3), flipped);
+    let storage: Arc<dyn Storage> = Arc::new(faulty);
+    let scratch = Scratch::new(&storage);
+    let whole = scratch.store([b"one after another"]).unwrap();
+    let parts = scratch.store([b"one after", b" another"]).unwrap();
+    assert_eq!((whole.bytes, whole.sum), (parts.bytes, parts.sum));
+    assert_eq!((whole.offset, parts.offset, scratch.bytes()), (0, 17, 34));
+    let mut room = [0; 20];
+    for stored in [whole, parts] {
+        scratch.load(&stored, &mut room).unwrap();
+        assert_eq!(&room, b"one after another\0\0\0");
+    }
+    for stored in [whole, parts] {
+        let Err(StorageError::Damaged { path, offset, cause }) = scratch.load(&stored, &mut room)
+        else {
+            panic!("{room:?}")
+        };
+        assert_eq!((&*path, offset, cause), (folder.path(), stored.offset, Stored::DAMAGE));
+        scratch.load(&stored, &mut room).unwrap();
+    }
+}
+
+/// A file of which no byte can be written, as no system has one.
+#[derive(Debug)]
+struct Blocked;
+
+impl StoredFile for Blocked {
+    fn path(&self) -> &Path {
+        Path::new("blocked")
+    }
+
+    fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    fn bytes(&self) -> Result<u64, StorageError> {
+        Ok(0)
+    }
+
+    fn set_bytes(&self, _: u64) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn punch(&self, _: Range<u64>) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn calls_that_do_nothing_and_lengths_that_no_file_has_are_errors() {
+    let error = Blocked.write_all_at(b"bytes", 0).unwrap_err();
+    assert!(error.to_string().starts_with("blocked: cannot be written: write zero"), "{error}");
+    let error = Blocked.read_exact_at(&mut [0; 5], 0).unwrap_err();
+    assert!(matches!(error, StorageError::Short { wanted: 5, found: 0, .. }), "{error:?}");
+    let (folder, disk) = folder();
+    let error = disk.create("file").unwrap().set_bytes(u64::MAX).unwrap_err();
+    let path = folder.path().join("file");
+    assert!(
+        matches!(&error, StorageError::Access { path: named, .. } if *named == path),
+        "{error:?}"
+    );
 }
 
 #[test]

@@ -74,3 +74,17 @@ fn folders_and_missing_folders_are_named() {
     assert!(matches!(missing, OutputError::Create { .. }));
     assert!(missing.to_string().contains("no/such"));
 }
+
+#[test]
+fn room_that_is_not_there_is_found_before_it_is_needed() {
+    let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+    let path = folder.path().join("counts");
+    let file = AtomicFile::create(&path).unwrap();
+    file.reserve(0).unwrap();
+    file.reserve(1 << 12).unwrap();
+    let refused = file.reserve(1 << 60).unwrap_err();
+    assert!(
+        matches!(&refused, OutputError::Write { path: named, .. } if *named == path),
+        "{refused:?}"
+    );
+}
