@@ -144,6 +144,9 @@ impl Fed {
         name: &Path,
         offset: u64,
     ) -> Result<(), Fault> {
+        if self.lengths.get(name).is_none_or(|&length| offset >= length) {
+            return Err(Fault::File(io::ErrorKind::UnexpectedEof.into()));
+        }
         if lane.connection.as_ref().is_none_or(|(to, _)| *to != lease.from) {
             lane.coming = None;
             lane.connection = Some((lease.from.clone(), Connection::to(&lease.from)?));
@@ -171,13 +174,10 @@ impl Fed {
         Ok(())
     }
 
-    /// Asks for a unit of about a size.
+    /// Asks for a unit of about a size, which begins within the file.
     fn ask(&self, lane: &mut Lane, name: &Path, offset: u64, size: u64) -> Result<(), Fault> {
         let length = self.lengths.get(name).copied().unwrap_or(0);
         let size = size.min(length.saturating_sub(offset));
-        if size == 0 {
-            return Err(Fault::File(io::ErrorKind::UnexpectedEof.into()));
-        }
         let Some((_, connection)) = &mut lane.connection else { return Ok(()) };
         // At most one unit lies there while the next one comes.
         let spare = if lane.units.len() > 1 { lane.units.pop_front() } else { None };
@@ -234,4 +234,53 @@ impl fmt::Debug for Fed {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peer::Listening;
+    use std::net::Ipv4Addr;
+    use std::sync::Arc;
+
+    #[derive(Debug)]
+    struct Text;
+
+    impl RangeSource for Text {
+        fn read_at(&self, _: &Path, offset: u64, into: &mut [u8]) -> io::Result<()> {
+            into.copy_from_slice(&b"to be or not"[offset as usize..][..into.len()]);
+            Ok(())
+        }
+    }
+
+    fn fed(from: Address) -> Fed {
+        Fed::new(&[(PathBuf::from("text"), 12)], from, Units::Of(UNIT_LEAST), None)
+    }
+
+    #[test]
+    fn bytes_that_a_file_does_not_have_are_not_waited_for() {
+        let listening = Listening::on(Ipv4Addr::LOCALHOST.into()).unwrap();
+        listening.offer.files(Some(Arc::new(Text)));
+        let fed = fed(listening.address.clone());
+        let mut bytes = [0; 9];
+        fed.read_at(Path::new("text"), 3, &mut bytes).unwrap();
+        assert_eq!(&bytes, b"be or not");
+        for (name, offset) in [("text", 12), ("text", 1 << 40), ("none", 0)] {
+            let fault = fed.read_at(Path::new(name), offset, &mut [0]).unwrap_err();
+            assert_eq!(fault.kind(), io::ErrorKind::UnexpectedEof, "{name}, {offset}");
+        }
+    }
+
+    #[test]
+    fn a_node_that_cannot_be_reached_is_named_when_the_lease_ends() {
+        let closed = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let at = closed.local_addr().unwrap().to_string();
+        drop(closed);
+        let fed = fed(Address { at: at.clone(), token: 1 });
+        let cancel = Cancel::new();
+        cancel.cancel();
+        fed.begin(Address { at: at.clone(), token: 1 }, cancel, 12);
+        let fault = fed.read_at(Path::new("text"), 0, &mut [0]).unwrap_err().to_string();
+        assert!(fault.starts_with(&format!("the node at {at}: ")), "{fault}");
+    }
 }

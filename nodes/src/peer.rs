@@ -278,3 +278,51 @@ impl Read for Patient<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+    use std::path::PathBuf;
+
+    #[test]
+    fn what_is_not_offered_is_refused() {
+        let listening = Listening::on(Ipv4Addr::LOCALHOST.into()).unwrap();
+        let mut connection = Connection::to(&listening.address).unwrap();
+        for request in
+            [Request::Pairs { attempt: 3, partitions: 0..4 }, Request::Answer { attempt: 3 }]
+        {
+            connection.ask(&request).unwrap();
+            let fault = connection.piece(&|| true).unwrap_err();
+            assert_eq!(fault.to_string(), "the pairs are not there any more");
+        }
+        let folder = std::env::temp_dir();
+        let mut bytes = [0; 4];
+        let mut receive = |name: PathBuf| {
+            connection.ask(&Request::Bytes { name, offset: 0, length: 4 }).unwrap();
+            connection.receive(&mut bytes, &|| true).map(|()| bytes)
+        };
+        let fault = receive(PathBuf::from("/proc/version")).unwrap_err();
+        assert_eq!(fault.to_string(), "the input cannot be sent to another node");
+        listening.offer.files(Some(Arc::new(Paths)));
+        for (name, kind) in [
+            (folder.join("no such file"), io::ErrorKind::NotFound),
+            (PathBuf::from("/dev/null"), io::ErrorKind::UnexpectedEof),
+        ] {
+            let fault = receive(name).unwrap_err();
+            assert!(matches!(&fault, Fault::File(cause) if cause.kind() == kind), "{fault}");
+        }
+        assert_eq!(receive(PathBuf::from("/proc/version")).unwrap(), *b"Linu");
+    }
+
+    #[test]
+    fn a_node_that_sends_nothing_is_waited_for_no_longer_than_asked() {
+        // Its connections are never taken.
+        let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let at = silent.local_addr().unwrap().to_string();
+        let mut connection = Connection::to(&Address { at, token: 1 }).unwrap();
+        connection.ask(&Request::Answer { attempt: 1 }).unwrap();
+        let fault = connection.piece(&|| false).unwrap_err();
+        assert!(matches!(&fault, Fault::Link(cause) if cause.kind() == io::ErrorKind::TimedOut));
+    }
+}

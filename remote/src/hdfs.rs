@@ -313,3 +313,64 @@ fn fault(cause: HdfsError) -> Fault {
         _ => Fault::refused(text, "see the namenode's log"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(exception: &str, message: &str) -> Fault {
+        fault(HdfsError::RPCError(exception.to_owned(), message.to_owned()))
+    }
+
+    #[test]
+    fn a_file_is_missing_or_there_as_the_namenode_says() {
+        assert_eq!(fault(HdfsError::FileNotFound("a".to_owned())), Fault::Missing);
+        assert_eq!(fault(HdfsError::AlreadyExists("a".to_owned())), Fault::Exists);
+        assert_eq!(answer("java.io.FileNotFoundException", "no a"), Fault::Missing);
+        let below = "/a/b (is not a directory)\nat org.apache";
+        assert_eq!(
+            answer("org.apache.hadoop.security.AccessControlException", below),
+            Fault::Missing
+        );
+    }
+
+    #[test]
+    fn what_may_come_back_is_asked_for_again() {
+        for name in ["StandbyException", "RetriableException", "SafeModeException"] {
+            let cause = format!("{name}: later");
+            assert_eq!(answer(&format!("org.apache.{name}"), "later\nat x"), Fault::Lost { cause });
+        }
+        let several = HdfsError::DataTransferError("no datanode: [a: b, c: d]".to_owned());
+        assert_eq!(fault(several), Fault::lost("no datanode"));
+        let causes = [
+            HdfsError::IOError(std::io::ErrorKind::BrokenPipe.into()),
+            HdfsError::ChecksumError,
+            HdfsError::BlocksNotFound("a".to_owned()),
+            HdfsError::FatalRPCError("a".to_owned(), "b".to_owned()),
+        ];
+        for cause in causes {
+            let said = cause.to_string();
+            assert_eq!(fault(cause), Fault::Lost { cause: said });
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_do() {
+        let advice = |cause: Fault| match cause {
+            Fault::Refused { cause, advice } => (cause, advice),
+            other => panic!("{other:?}"),
+        };
+        let (cause, denied) = advice(answer("a.AccessControlException", "denied: user=me\nat x"));
+        assert_eq!(cause, "AccessControlException: denied: user=me");
+        assert!(denied.contains("kinit"), "{denied}");
+        for cause in [HdfsError::SASLError("a".to_owned()), HdfsError::NoSASLMechanism] {
+            assert_eq!(advice(fault(cause)).1, denied);
+        }
+        let (_, configuration) = advice(fault(HdfsError::InvalidArgument("no host".to_owned())));
+        assert!(configuration.contains("HADOOP_CONF_DIR"), "{configuration}");
+        for cause in [answer("a.QuotaExceededException", "full"), fault(HdfsError::TrashNotEnabled)]
+        {
+            assert_eq!(advice(cause).1, "see the namenode's log");
+        }
+    }
+}

@@ -173,6 +173,7 @@ fn shares_are_set_and_nonsense_is_refused_while_a_job_runs() {
         "{\"share\":\"1\"}",
         "{\"share\":\"0-9\"}",
         "{\"share\":\"x\"}",
+        "{\"share\":\"1-0\"}",
         "{\"share\":3}",
         "share",
         "[]",
@@ -185,7 +186,7 @@ fn shares_are_set_and_nonsense_is_refused_while_a_job_runs() {
     sleep(Duration::from_millis(600));
     fs::write(pipe, "to be or not to be").unwrap();
     let events = lines(&child.wait_with_output().unwrap().stdout);
-    assert_eq!(of(&events, "refused").len(), 7);
+    assert_eq!(of(&events, "refused").len(), 8);
     assert!(of(&events, "refused")[0]["cause"].as_str().unwrap().contains("give 0 to 1"));
     assert_eq!(of(&events, "progress").last().unwrap()["share"], "1");
     assert_eq!(fs::read(folder.path().join("answer")).unwrap(), b"be\t2\nnot\t1\nor\t1\nto\t2\n");

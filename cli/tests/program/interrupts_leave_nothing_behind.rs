@@ -103,3 +103,14 @@ fn while_nobody_reads_the_answer() {
     check_end(child, Signal::INT);
     drop(unread);
 }
+
+/// The reader of its answer waits meanwhile.
+#[test]
+fn while_an_answer_is_written() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let child = start(interruptible().args(["generate", "logins", "1000000"]));
+        // The pipe is full by then.
+        sleep(Duration::from_millis(200));
+        check_end(child, signal);
+    }
+}

@@ -183,3 +183,17 @@ fn two_drivers_of_one_state_are_told_apart() {
         false => check_fault(&second, 1, &["another run uses this state"]),
     }
 }
+
+#[test]
+fn a_folder_that_is_open_to_others_is_refused() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let sockets = tempfile::tempdir().unwrap();
+    let user = fs::metadata("/proc/self").unwrap().uid();
+    let folder = sockets.path().join(format!("tegula-nodes-{user}"));
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+    let mut command = tegula();
+    command.args(["nodes", "up", "--demo", "1"]).env("XDG_RUNTIME_DIR", sockets.path());
+    let parts = [folder.to_str().unwrap(), "is open to others"];
+    check_fault(&command.output().unwrap(), 1, &parts);
+}

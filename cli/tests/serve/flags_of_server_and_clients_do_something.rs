@@ -28,6 +28,17 @@ fn of_clients() {
     let listed: Value =
         serde_json::from_str(&text(ask(&server, &["ps", "--all", "--json"]))).unwrap();
     let job = &listed["jobs"][0];
+    // Where no server is, any token does.
+    let mut lost = server.command();
+    let lost = lost
+        .args(["ps", "--server=http://127.0.0.1:1", "--token-file=/dev/null"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&lost.stderr);
+    assert_eq!(lost.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("http://127.0.0.1:1: Connection refused") && said.contains("tegula serve")
+    );
     let figures = ["priority", "least", "most", "memory_bytes"].map(|name| job[name].as_u64());
     assert_eq!(figures, [Some(7), Some(2), Some(3), Some(256 << 20)], "{job}");
 }

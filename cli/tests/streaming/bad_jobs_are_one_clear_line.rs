@@ -2,6 +2,8 @@
 //! nothing of an answer is left.
 
 use super::{Place, said};
+use std::fs;
+use std::process::{Command, Stdio};
 
 /// Options, the exit code, and what the line has.
 type Case<'c> = (&'c [&'c str], i32, &'c str);
@@ -42,6 +44,23 @@ const CASES: &[Case<'_>] = &[
         "-files: hdfs://host/x: copy it to this machine",
     ),
     (&["-mapper", "cat", "-archives", "plain"], 1, "plain: it cannot be unpacked: tar:"),
+    (
+        &["-mapper", "cat", "-files", "plain#a/b"],
+        2,
+        "-files: plain#a/b: a link is a plain name, without /",
+    ),
+    (&["-mapper", "cat", "-output", "none/.."], 1, "none/..: this is no name for a folder"),
+    (&["-mapper", "cat", "-output", "plain/out"], 1, "plain: cannot be created: File exists"),
+    (
+        &["-mapper", "cat", "-D", "stream.map.output.field.separator="],
+        2,
+        "stream.map.output.field.separator: it is empty",
+    ),
+    (
+        &["-mapper", "cat /proc/self/mem", "--state", "s", "--job", "j"],
+        1,
+        "/proc/self/mem: cannot be read",
+    ),
     (&["-mapper", "cat", "-input", "no-such-input"], 1, "no-such-input: no such file or folder"),
     (&["-mapper", "cat", "-output", "plain"], 1, "plain: the output exists"),
     (&["-mapper", "cat", "-numReduceTasks", "many"], 2, "mapreduce.job.reduces: many is no number"),
@@ -67,6 +86,9 @@ const CASES: &[Case<'_>] = &[
     ),
 ];
 
+const CODEC: &str =
+    "mapreduce.output.fileoutputformat.compress.codec=org.apache.hadoop.io.compress.BZip2Codec";
+
 /// What only Java can do, and the option that says so.
 const OF_JAVA: &[&[&str]] = &[
     &["-mapper", "org.apache.hadoop.mapred.lib.IdentityMapper"],
@@ -77,6 +99,7 @@ const OF_JAVA: &[&[&str]] = &[
     &["-mapper", "cat", "-inputreader", "StreamXmlRecordReader,begin=<a>,end=</a>"],
     &["-mapper", "cat", "-libjars", "my.jar"],
     &["-mapper", "cat", "-io", "typedbytes"],
+    &["-mapper", "cat", "-D", "mapreduce.output.fileoutputformat.compress=true", "-D", CODEC],
     &["-mapper", "cat", "-D", "stream.map.output=rawbytes"],
     &["-mapper", "cat", "-D", "mapreduce.job.output.key.comparator.class=org.example.Comparator"],
 ];
@@ -104,6 +127,38 @@ fn what_names_java_classes_is_sent_to_the_hadoop_engine() {
             "hadoop/bin/tegula-hadoop jar hadoop-streaming.jar -input in -output out -mapper";
         assert!(text.contains(command), "{options:?}: {text}");
     }
+}
+
+#[test]
+fn a_job_without_input_and_help_without_room_are_told() {
+    let place = Place::with(&[("in", b"a line\n")]);
+    let tegula = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tegula"));
+        command.arg("streaming").args(words).current_dir(place.path("")).stdin(Stdio::null());
+        command
+    };
+    let output = tegula(&["-output", "out", "-mapper", "cat"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("-input <path> is missing"), "{}", said(&output));
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = tegula(&["-help"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("standard output: cannot be written"), "{}", said(&output));
+}
+
+/// A limit of the system on the length of files, in place of a disk that is full.
+#[test]
+fn an_answer_that_cannot_be_written_is_told_and_removed() {
+    let place = Place::with(&[("in", "a line\n".repeat(200_000).as_bytes())]);
+    let command = place.command(&["-mapper", "cat", "-reducer", "NONE"]);
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"", "sh"]);
+    limited.arg(command.get_program()).args(command.get_args()).current_dir(place.path(""));
+    let output = limited.env("TMPDIR", place.path("scratch")).output().unwrap();
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("part-00000: cannot be written: File too large"), "{text}");
+    assert!(!place.path("out").exists() && place.is_clean());
 }
 
 #[test]

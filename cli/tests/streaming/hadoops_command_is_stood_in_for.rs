@@ -58,6 +58,28 @@ fn files_are_brought_listed_and_removed() {
 }
 
 #[test]
+fn what_a_file_command_cannot_do_is_refused_as_hadoop_does() {
+    let place = Place::with(&[("hdfs/d/full", b"text\n"), ("local.txt", b"text\n")]);
+    let cases: &[(&[&str], &str)] = &[
+        (&["-frob", "hdfs:///d"], "-frob: Unknown command"),
+        (&["-mkdir", "hdfs:///d"], "mkdir: `hdfs:///d': File exists"),
+        (&["-put", "local.txt", "hdfs:///d/full"], "put: `hdfs:///d/full': File exists"),
+        (&["-rm", "hdfs:///d"], "rm: `hdfs:///d': Is a directory"),
+        (&["-touchz", "hdfs:///d/full"], "touchz: `hdfs:///d/full': Not a zero-length file"),
+        (&["-mv", "hdfs:///d/full"], "mv: fs knows -ls"),
+    ];
+    for (words, refusal) in cases {
+        let output = hadoop(&place, &[&["fs"], *words].concat());
+        assert!(output.status.code().is_some_and(|code| code != 0), "{words:?}");
+        assert!(said(&output).contains(refusal), "{words:?}: {}", said(&output));
+    }
+    assert_eq!(fs::read(place.path("hdfs/d/full")).unwrap(), b"text\n");
+    printed(&place, &["fs", "-put", "-f", "local.txt", "hdfs:///d/full"]);
+    printed(&place, &["fs", "-mv", "hdfs:///d/full", "hdfs:///d/moved"]);
+    assert_eq!(fs::read(place.path("hdfs/d/moved")).unwrap(), b"text\n");
+}
+
+#[test]
 fn a_job_is_told_of_in_hadoops_lines() {
     let place = Place::with(&[("hdfs/in.txt", b"b\na\n"), ("hdfs/m.sh", b"cat\n")]);
     let job = ["jar", "any.jar", "-files", "hdfs:///m.sh#map.sh", "-D", "mapreduce.job.reduces=1"];

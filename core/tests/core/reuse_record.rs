@@ -3,6 +3,7 @@
 use super::reuse::{Files, plan};
 use tegula_core::reuse::{Anchor, Hashing, Place, Print, Remembered, Sources, Stamps, Tile};
 use tegula_input::input::Cut;
+use tegula_machine::encoding::checksum;
 
 /// A tile, its print and its number.
 type Known = (Tile, Print, u64);
@@ -47,6 +48,19 @@ fn it_comes_back_and_no_damage_goes_unseen() {
     }
     damaged.push(0);
     assert!(Remembered::decode(&damaged, Hashing::Blake3).is_err());
+}
+
+#[test]
+fn counts_that_do_not_add_up_are_refused() {
+    let bytes = remember(2, tiles(2)).encode(Hashing::Blake3);
+    for (at, count) in [(16, 3), (24, 1), (24, u64::MAX), (32, u64::MAX)] {
+        let mut forged = bytes.clone();
+        forged[at..at + 8].copy_from_slice(&u64::to_le_bytes(count));
+        let sum = checksum(&forged[..40], &forged[48..]);
+        forged[40..48].copy_from_slice(&sum.to_le_bytes());
+        let refused = Remembered::decode(&forged, Hashing::Blake3);
+        assert_eq!(refused.err(), Some("the list of tiles is inconsistent"));
+    }
 }
 
 #[test]

@@ -37,6 +37,18 @@ fn sizes_of_zero_are_refused() {
     error_saying(&engine, result, &["record size: 0 bytes; give at least 1"]);
 }
 
+/// Numbers of splits have 32 bits; the file is a hole, of which nothing is read.
+#[test]
+fn splits_without_a_number_are_refused() {
+    let (engine, folder) = (engine(1), tempfile::tempdir().unwrap());
+    let path = folder.path().join("hole");
+    std::fs::File::create(&path).unwrap().set_len(1 << 33).unwrap();
+    let options = Options { split_bytes: Some(1), ..Options::default() };
+    let input = Input::paths([&path]).unwrap();
+    let result = engine.job(&Words(WordClass::Whitespace)).options(&options).run(input);
+    error_saying(&engine, result, &["split_bytes: more than 2^32", "larger splits"]);
+}
+
 #[test]
 fn numbers_of_workers_that_cannot_be_meant_are_refused() {
     for workers in [0, 4097, usize::MAX] {

@@ -239,3 +239,45 @@ fn a_claim_of_more_memory_than_there_is_is_an_error() {
         assert!(refused.contains("window of a zstd file"), "{refused}");
     }
 }
+
+/// What stands between the blocks of bzip2, which are searched for, and after the members and frames of the others.
+#[test]
+fn what_is_wrong_at_a_border_is_named() {
+    let (engine, folder) = (engine(3), tempfile::tempdir().unwrap());
+    let words = |seed: u32| -> String {
+        (0..60_000).map(|i: u32| format!("{:x} ", (i ^ seed).wrapping_mul(0x9e37_79b9))).collect()
+    };
+    let stream = Packing::Bzip2.pack(words(0).as_bytes());
+    let (first, whole) = (stream.len(), [&stream[..], &stream].concat());
+    let flipped = |at: usize| {
+        let mut changed = whole.clone();
+        changed[at] ^= 0x10;
+        changed
+    };
+    let mut random = 1_u64;
+    let noise = std::iter::repeat_with(|| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 56) as u8
+    });
+    let endless: Vec<u8> = stream[..10].iter().copied().chain(noise.take(5 << 20)).collect();
+    let member = Packing::Gzip.pack(TEXT);
+    let frame = Packing::Lz4.pack(TEXT);
+    let skipped = [0x50, 0x2a, 0x4d, 0x18, 100, 0, 0, 0, b'x'];
+    let cases: [(&str, Packing, Vec<u8>); 10] = [
+        ("its end", Packing::Bzip2, flipped(whole.len() - 3)),
+        ("the first block", Packing::Bzip2, flipped(6)),
+        ("the first block of the second stream", Packing::Bzip2, flipped(first + 6)),
+        ("a header that is cut", Packing::Bzip2, whole[..first + 3].to_vec()),
+        ("a stream that is only begun", Packing::Bzip2, whole[..first + 8].to_vec()),
+        ("no stream", Packing::Bzip2, [&whole[..], b"no stream"].concat()),
+        ("no end", Packing::Bzip2, endless),
+        ("half a magic number", Packing::Gzip, [&member[..], &[0x1f, 0]].concat()),
+        ("half a frame", Packing::Lz4, [&frame[..], &skipped].concat()),
+        ("half a header", Packing::Lz4, [&frame[..], &skipped[..6]].concat()),
+    ];
+    for (name, packing, bytes) in cases {
+        let path = folder.path().join(format!("{name}.{}", packing.ending()));
+        fs::write(&path, bytes).unwrap();
+        check_named(&count(&engine, &path).expect_err(name), &path, packing.format());
+    }
+}

@@ -196,7 +196,7 @@ fn files_whose_length_lies_are_streams() {
 #[test]
 fn faults_are_named() {
     let root = tree(&["file"]);
-    let at = |name| root.path().join(name);
+    let at = |name: &str| root.path().join(name);
     symlink("loop", at("loop")).unwrap();
     symlink("nowhere", at("dangling")).unwrap();
     assert!(matches!(fault(Input::paths([at("none")])), InputError::Missing { .. }));
@@ -214,6 +214,8 @@ fn faults_are_named() {
     for bad in ["f[", "***", "f**", "*/../file", "[z-", &"*/".repeat(64)] {
         assert!(matches!(fault(Input::patterns([at(bad)])), InputError::Pattern { .. }), "{bad}");
     }
+    let long = format!("{}/*", "x".repeat(300));
+    assert!(matches!(fault(Input::patterns([at(&long)])), InputError::Read { .. }));
     let broken = OsString::from_vec([root.path().as_os_str().as_bytes(), b"/\xff*"].concat());
     assert!(matches!(fault(Input::patterns([broken])), InputError::Pattern { .. }));
 }

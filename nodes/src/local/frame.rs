@@ -34,3 +34,25 @@ pub(super) fn read(from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
     from.read_exact(&mut message)?;
     Ok(Some(message))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_come_back_and_what_is_none_is_refused() {
+        let mut sent = Vec::new();
+        write(&mut sent, b"a message").unwrap();
+        write(&mut sent, b"").unwrap();
+        let mut from = &sent[..];
+        assert_eq!(read(&mut from).unwrap().as_deref(), Some(&b"a message"[..]));
+        assert_eq!(read(&mut from).unwrap().as_deref(), Some(&b""[..]));
+        assert_eq!(read(&mut from).unwrap(), None);
+        for cut in [2, 4, 9] {
+            let fault = read(&mut &sent[..cut]).unwrap_err();
+            assert_eq!(fault.kind(), io::ErrorKind::UnexpectedEof);
+        }
+        let fault = read(&mut &b"what no node writes"[..]).unwrap_err();
+        assert_eq!(fault.to_string(), "what came is no message");
+    }
+}

@@ -1,9 +1,11 @@
 //! Blocks come back as they were written, or are refused: no damage goes unseen.
 
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tegula_pairs::combine::Sum;
+use tegula_pairs::encoding::checksum;
 use tegula_pairs::error::Result;
 use tegula_pairs::memory::{BlockPool, Budget, ChunkPool, ValueStore};
 use tegula_pairs::partial::{Accumulators, BlockReader, OpenBlock, Sealer};
@@ -89,6 +91,28 @@ fn a_block_of_another_partition_or_version_is_refused() {
     assert_eq!(open(&block, NUMBER + 1).unwrap_err(), "the block is of another partition");
     block[3] += 1;
     assert_eq!(open(&block, NUMBER).unwrap_err(), "the block is of another version");
+}
+
+/// A writer that is mistaken, or means harm, can make checksums that are right.
+#[test]
+fn a_block_whose_checksum_is_right_is_not_believed() {
+    let step = if cfg!(miri) { 997 } else { 1 };
+    for write_ns_per_byte in [0, SLOW_NS_PER_BYTE] {
+        let block = sealed(&some_pairs(), write_ns_per_byte);
+        let mut faults = BTreeSet::new();
+        for at in (40..block.len()).step_by(step) {
+            let mut forged = block.clone();
+            forged[at] ^= 0xff;
+            let sum = checksum(&forged[..32], &forged[40..]);
+            forged[32..40].copy_from_slice(&sum.to_le_bytes());
+            faults.extend(open(&forged, NUMBER).err());
+        }
+        let cannot = faults.contains("the block cannot be decompressed");
+        assert!(
+            cfg!(miri) || !faults.is_empty() && cannot == (write_ns_per_byte > 0),
+            "{faults:?}"
+        );
+    }
 }
 
 #[test]

@@ -229,6 +229,21 @@ fn a_run_that_has_lost_its_state_fails() {
     assert!(run(&text, 1, state(&make())).unwrap().0 == run(&text, 1, None).unwrap().0);
 }
 
+/// No run can take a state over from a lease with the highest number, which no run has written.
+#[test]
+fn a_lease_with_the_highest_number_is_refused_by_its_name() {
+    let (server, settings) = server();
+    let settings = settings.with("TEGULA_STATE_LEASE_SECONDS", "1");
+    let highest = format!("lease-{}", u64::MAX);
+    server.put("bucket", &format!("states/words/{highest}"), b"elsewhere 1 1 0\n5\n");
+    let text = text(100_000);
+    let refused = run(&text, 1, state(&folders(&settings, URL))).unwrap_err().to_string();
+    let says = format!("{URL}/words/{highest} cannot be locked: no lease has a higher number");
+    assert!(refused.starts_with(&says), "{refused}");
+    server.delete("bucket", &format!("states/words/{highest}"));
+    assert!(run(&text, 1, state(&folders(&settings, URL))).is_ok());
+}
+
 /// From some request on, the store answers no more: the run fails with the name of the file, or has its answer, and
 /// the next one resumes. Each `TEGULA_TEST_STEP`th request is tried, 15 by default.
 #[test]
