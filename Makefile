@@ -423,9 +423,10 @@ sbom: need-cargo need-java ## Write what the program and the Hadoop engine consi
 	cd hadoop && mvn -B -ntp -q org.cyclonedx:cyclonedx-maven-plugin:$(CYCLONEDX):makeBom \
 		-DoutputDirectory=$(SBOM) -DoutputName=tegula-hadoop -DoutputFormat=json
 
-error-paths: need-cargo ## List the lines that make an error and that no test reaches, into docs/error-paths.md; needs rustup component add llvm-tools (slow)
+error-paths: need-cargo need-java $(VENV)/s3-server ## List the lines that make an error and that no test reaches, into docs/error-paths.md; needs rustup component add llvm-tools (slow)
 	python3 reliability/error_paths.py --target $(TARGET)/coverage $(filter-out -p,$(ENGINE_CRATES)) \
-		tegula-apps tegula-linalg tegula-nodes tegula-server tegula-streaming tegula-cli tegula-fuzz
+		tegula-apps tegula-linalg tegula-nodes tegula-remote tegula-server tegula-streaming tegula-cli tegula-fuzz \
+		tegula-reliability
 
 # Property tests want the current folder, and under Miri a few cases must do.
 miri: need-miri ## Run the tests of containers, memory and partials under Miri (slow)

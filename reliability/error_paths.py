@@ -76,8 +76,11 @@ def counted(
         "LLVM_PROFILE_FILE": str(profiles / "%c%8m.profraw"),
     }
     chosen = [word for crate in crates for word in ("-p", crate)]
-    kinds = ("--all-features", "--lib", "--bins", "--tests", "--examples")
-    argv = ["cargo", "test", *chosen, "--target-dir", str(target), *kinds]
+    features = ("--target-dir", str(target), "--all-features")
+    # Tests run the examples, as programs.
+    examples = ["cargo", "build", "--profile", "test", *chosen, *features, "--examples"]
+    subprocess.run(examples, cwd=ROOT, env=environment, check=True)
+    argv = ["cargo", "test", *chosen, *features, "--lib", "--bins", "--tests"]
     built = subprocess.run(
         [*argv, "--no-run", "--message-format=json"],
         cwd=ROOT,
