@@ -86,14 +86,24 @@ fn each(plan: &Plan, mut see: impl FnMut(Known<'_>) -> Result<(), StorageError>)
     Ok(())
 }
 
-/// Returns the input's files, as they were when the state was begun.
-pub(super) fn files(storage: &dyn Storage) -> Result<FileList> {
+/// Returns the listing of a state, whose manifest has this digest of it.
+///
+/// # Errors
+/// [`StorageError::Damaged`] if it has another, and others of the disk.
+pub(super) fn kept(storage: &dyn Storage, digest: u128) -> Result<Vec<u8>, StorageError> {
     let file = storage.open(NAME)?;
-    let Some(listed) = listed(&read_all(&*file)?) else {
-        let (path, cause) = (file.path().to_path_buf(), "it is cut short");
-        return Err(StorageError::Damaged { path, offset: 0, cause }.into());
-    };
+    let listing = read_all(&*file)?;
+    if Digest::of(&listing) == digest {
+        return Ok(listing);
+    }
+    let (path, cause) = (file.path().to_path_buf(), "its checksum is another");
+    Err(StorageError::Damaged { path, offset: 0, cause })
+}
+
+/// Returns the input's files, as they were when a state was begun whose manifest has this digest.
+pub(super) fn files(storage: &dyn Storage, digest: u128) -> Result<FileList> {
     let mut files = FileList::default();
+    let listed = listed(&kept(storage, digest)?).unwrap_or_default();
     listed.iter().for_each(|(name, bytes)| files.add_path(name.as_os_str(), *bytes));
     Ok(files)
 }
@@ -148,9 +158,9 @@ impl Fingerprint {
         Ok(listing)
     }
 
-    /// Returns the first difference of the input from the one in `storage`, in words.
-    pub(super) fn difference(plan: &Plan, storage: &dyn Storage) -> Result<String> {
-        let listing = read_all(&*storage.open(NAME)?)?;
+    /// Returns the first difference of the input from that of the manifest in `storage`, in words.
+    pub(super) fn difference(&self, plan: &Plan, storage: &dyn Storage) -> Result<String> {
+        let listing = kept(storage, self.digest)?;
         let difference = Fingerprint::difference_from(plan, &listing)?;
         Ok(difference.unwrap_or_else(|| "files at its end are gone".to_owned()))
     }

@@ -107,17 +107,9 @@ impl PieceState {
 
     /// Returns the job's own file; `None` if no run has written it.
     pub(crate) fn own(&self) -> Result<Option<Vec<u8>>> {
-        let file = match self.storage().open(NAME) {
-            Ok(file) => file,
-            Err(StorageError::Missing { .. }) if self.found.is_empty() => return Ok(None),
-            Err(fault) => return Err(fault.into()),
-        };
-        match body_of(MAGIC, &read_all(&*file)?) {
-            Ok(body) => Ok(Some(body.to_vec())),
-            Err(cause) => {
-                let path = file.path().to_path_buf();
-                Err(StorageError::Damaged { path, offset: 0, cause }.into())
-            }
+        match own(self.storage()) {
+            Err(StorageError::Missing { .. }) if self.found.is_empty() => Ok(None),
+            own => Ok(Some(own?)),
         }
     }
 
@@ -198,6 +190,19 @@ impl PieceState {
     fn storage(&self) -> &dyn Storage {
         &*self.folder.storage
     }
+}
+
+/// Returns the file of a job's own in its state.
+///
+/// # Errors
+/// [`StorageError::Missing`] if there is none, [`StorageError::Damaged`], and others of the disk.
+pub(super) fn own(storage: &dyn Storage) -> Result<Vec<u8>, StorageError> {
+    let file = storage.open(NAME)?;
+    let body = body_of(MAGIC, &read_all(&*file)?).map(<[u8]>::to_vec);
+    body.map_err(|cause| {
+        let path = file.path().to_path_buf();
+        StorageError::Damaged { path, offset: 0, cause }
+    })
 }
 
 impl GrowingPiece {

@@ -3,7 +3,7 @@
 use super::LOCK;
 use super::folder::{StateFolder, is_state, unusable};
 use super::manifest::{Manifest, Snapshot, snapshot_name};
-use super::pieces;
+use super::{fingerprint, pieces, tiles};
 use crate::error::{Result, StateError, StorageError};
 use crate::identity::Identity;
 use crate::storage::{Folders, Storage};
@@ -82,7 +82,7 @@ impl StateReport {
     }
 }
 
-/// Reads all of a job's state and compares its checksums. Returns the bytes that were read.
+/// Reads all of a job's state and compares its checksums. Returns the bytes of its snapshots.
 ///
 /// # Errors
 /// [`StateError::Missing`], [`StorageError::Damaged`] for the first file that differs from what was written,
@@ -94,6 +94,18 @@ pub fn verify(state: &dyn Folders, id: &str) -> Result<u64> {
         let path = storage.path().to_path_buf();
         StorageError::Damaged { path, offset: 0, cause }
     })?;
+    match manifest.tiles {
+        Some(number) => {
+            let hashing = tiles::hashing_of(&manifest).unwrap_or_default();
+            tiles::read(&*storage, number, hashing)?;
+        }
+        None => drop(fingerprint::kept(&*storage, manifest.input_digest)?),
+    }
+    match pieces::own(&*storage) {
+        // Not every state has a file of its job's own.
+        Ok(_) | Err(StorageError::Missing { .. }) => {}
+        Err(fault) => return Err(fault.into()),
+    }
     let mut bytes = 0;
     for snapshot in &manifest.snapshots {
         snapshot.verify(&*storage.open(&snapshot_name(snapshot.number))?)?;

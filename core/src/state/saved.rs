@@ -53,7 +53,7 @@ impl SavedPartials {
         let (files, there) = match manifest.tiles {
             None => {
                 takings.extend(manifest.snapshots.iter().map(Taking::whole));
-                (fingerprint::files(&*storage)?, None)
+                (fingerprint::files(&*storage, manifest.input_digest)?, None)
             }
             Some(number) => {
                 let hashing = tiles::hashing_of(&manifest).unwrap_or_default();

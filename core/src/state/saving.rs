@@ -519,7 +519,7 @@ fn go_on(
     found.about = state.about.clone().unwrap_or(found.about);
     let known = Fingerprint { files: found.files, digest: found.input_digest };
     if state.incremental.is_none() && known != fingerprint {
-        let difference = Fingerprint::difference(plan, &*folder.storage)?;
+        let difference = known.difference(plan, &*folder.storage)?;
         return Err(StateError::OtherInput { path: path(), difference }.into());
     }
     let Fingerprint { files, digest } = fingerprint;

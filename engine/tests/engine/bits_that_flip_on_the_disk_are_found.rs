@@ -11,7 +11,7 @@ use tegula::{Engine, Error, Input, Options, Result, Sort, StorageError, WordClas
 use tegula_testing::{Call, Fault, Faulty};
 
 /// The reads of a run that are disturbed.
-const DISTURBED: u64 = 24;
+const DISTURBED: u64 = 12;
 
 /// Disturbs reads of a run, one at a time and then all.
 fn disturb(

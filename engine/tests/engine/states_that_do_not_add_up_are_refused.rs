@@ -170,7 +170,35 @@ fn where_the_lists_of_files_and_of_tiles_are_cut_or_changed() {
     let bench = Bench::new();
     bench.count(bench.state()).unwrap();
     let list = fs::read(bench.path("input")).unwrap();
-    fs::write(bench.path("input"), &list[..list.len() - 1]).unwrap();
-    let saved = engine(1).job(&JOB).state(bench.state()).saved();
-    assert_eq!(damage(saved.map(drop), &bench), "it is cut short");
+    let mut changed = list.clone();
+    changed[0] ^= 1;
+    for wrong in [&list[..list.len() - 1], &changed] {
+        fs::write(bench.path("input"), wrong).unwrap();
+        let saved = engine(1).job(&JOB).state(bench.state()).saved();
+        assert_eq!(damage(saved.map(drop), &bench), "its checksum is another");
+        assert_eq!(damage(bench.verify(), &bench), "its checksum is another");
+    }
+}
+
+/// All files of a state are read and compared.
+#[test]
+fn where_any_file_is_another() {
+    let bench = Bench::new();
+    bench.count(bench.state().incremental(Incremental::default())).unwrap();
+    let sorts = Bench::new();
+    sorts.sort().unwrap();
+    for bench in [bench, sorts] {
+        let names = Disk::new(bench.path("")).list().unwrap();
+        for name in names.iter().filter(|name| *name != "lock") {
+            let whole = fs::read(bench.path(name)).unwrap();
+            for at in [0, whole.len() / 2, whole.len() - 1] {
+                let mut changed = whole.clone();
+                changed[at] ^= 1;
+                fs::write(bench.path(name), changed).unwrap();
+                damage(bench.verify(), &bench);
+            }
+            fs::write(bench.path(name), whole).unwrap();
+        }
+        bench.verify().unwrap();
+    }
 }
