@@ -116,6 +116,22 @@ fn said(body: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    /// What the library finds out by itself, without an answer that says it.
+    #[test]
+    fn errors_of_the_library_are_sorted_too() {
+        let fault = |error| Advice::new(Scheme::S3).fault(error);
+        let (path, source) = (|| "a".to_owned(), || Box::new(std::io::Error::other("said")));
+        let missing = object_store::Error::NotFound { path: path(), source: source() };
+        assert_eq!(fault(missing), Fault::Missing);
+        let changed = object_store::Error::Precondition { path: path(), source: source() };
+        assert_eq!(fault(changed), Fault::Changed);
+        let there = object_store::Error::AlreadyExists { path: path(), source: source() };
+        assert_eq!(fault(there), Fault::Exists);
+        let other = object_store::Error::Generic { store: "S3", source: source() };
+        let advice = "check the bucket's name, AWS_REGION and AWS_ENDPOINT_URL";
+        assert_eq!(fault(other), Fault::refused("said", advice));
+    }
+
     #[test]
     fn a_store_is_quoted_in_short() {
         let body = "<?xml version=\"1.0\"?><Error><Code>NoSuchKey</Code><Message>None such\nor \

@@ -88,3 +88,36 @@ pub(crate) fn chain<'e>(
 pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
     chain(error).last().map(ToString::to_string).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_fault_is_an_error_of_a_listing_and_of_a_state() {
+        let (path, lost) = (Path::new("s3://bucket/a"), Fault::lost("no answer"));
+        let listing = |fault: Fault| fault.of_listing(path);
+        assert!(matches!(listing(Fault::Missing), InputError::Missing { .. }));
+        assert!(matches!(listing(Fault::Changed), InputError::Changed { .. }));
+        assert!(matches!(listing(Fault::refused("no", "ask")), InputError::Refused { .. }));
+        assert!(matches!(listing(lost.clone()), InputError::Lost { tries: 1, offset: None, .. }));
+        let storing = |fault: Fault| fault.of_storing("be written", path);
+        assert!(matches!(storing(Fault::Missing), StorageError::Missing { .. }));
+        assert!(matches!(storing(Fault::Exists), StorageError::Exists { .. }));
+        let (cause, tries, elapsed) = ("no answer".to_owned(), 3, Duration::from_millis(1500));
+        let gave_up = Fault::GaveUp { cause, tries, elapsed };
+        for (fault, says) in [
+            (Fault::Changed, "another program changed it meanwhile"),
+            (Fault::refused("no", "ask"), "no; ask"),
+            (lost, "no answer"),
+            (gave_up, "no answer (tried 3 times in 1.5 s)"),
+        ] {
+            let error = storing(fault).to_string();
+            assert!(
+                error.contains("s3://bucket/a: cannot be written") && error.contains(says),
+                "{error}"
+            );
+        }
+        assert_eq!(Fault::Missing.of_reading(path, 7).kind(), io::ErrorKind::NotFound);
+    }
+}

@@ -275,3 +275,25 @@ fn versions(meta: &ObjectMeta) -> [Option<u64>; 2] {
     let tag = meta.e_tag.as_ref().map(|tag| version(meta.size, tag.trim_matches('"')));
     [tag, Some(version(meta.size, &meta.last_modified.timestamp().to_string()))]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_with_the_name_of_a_folder_is_empty_or_refused() {
+        let meta = |path: &str, size| ObjectMeta {
+            location: Path::from(path),
+            last_modified: Default::default(),
+            size,
+            e_tag: None,
+            version: None,
+        };
+        assert_eq!(listed("folder", &meta("folder", 0)), Ok(None));
+        let refused = listed("folder", &meta("folder", 3));
+        let cause = "the object `folder/` has 3 bytes and the name of a folder";
+        assert_eq!(refused, Err(Fault::refused(cause, "rename it")));
+        let found = listed("folder", &meta("folder/a", 3)).unwrap().unwrap();
+        assert_eq!((found.path.as_str(), found.bytes), ("folder/a", 3));
+    }
+}

@@ -238,9 +238,9 @@ fn a_lease_with_the_highest_number_is_refused_by_its_name() {
     server.put("bucket", &format!("states/words/{highest}"), b"elsewhere 1 1 0\n5\n");
     let text = text(100_000);
     let refused = run(&text, 1, state(&folders(&settings, URL))).unwrap_err().to_string();
-    let says = format!("{URL}/words/{highest} cannot be locked: no lease has a higher number");
+    let says = format!("{URL}/words/{highest}: cannot be locked: no lease has a higher number");
     assert!(refused.starts_with(&says), "{refused}");
-    server.delete("bucket", &format!("states/words/{highest}"));
+    server.objects().delete("bucket", &format!("states/words/{highest}"));
     assert!(run(&text, 1, state(&folders(&settings, URL))).is_ok());
 }
 
