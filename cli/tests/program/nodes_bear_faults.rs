@@ -24,12 +24,12 @@ impl UpNodes {
             .arg("-c")
             .arg(format!("{limit} {exec} {program} nodes up --demo {count} -j {count}"));
         command.env("XDG_RUNTIME_DIR", folder).stdin(Stdio::null()).stderr(Stdio::null());
-        let nodes = UpNodes(command.spawn().unwrap());
         let sockets = || {
             let folders = names(folder).into_iter().map(|name| folder.join(name));
             folders.flat_map(|folder| names(&folder)).count()
         };
         let before = sockets();
+        let nodes = UpNodes(command.spawn().unwrap());
         wait_until("nodes are up", || sockets() >= before + count);
         nodes
     }
