@@ -153,15 +153,17 @@ test-wheel: need-cargo $(VENV)/maturin-$(MATURIN) ## Build a wheel for tests on 
 check-wheel: wheel ## Test the wheel to publish on the first CPython (slow); TESTS=arguments
 	@$(MAKE) --no-print-directory TEST_WHEELS=$(WHEELS) $(if $(TESTS),,test-wheel-once) test-wheel-on-$(FIRST_PYTHON)
 
-# Maven and pip leave cores idle, so they run beside the Rust compiler, and beside the lints of Rust if they are asked for.
-# The Rust tests wait for them, because some tests measure time. Their output follows that of the Rust tests. The page, and
-# what asks stores, which leaves a core idle for a minute and a half, are tested beside the Python package; of the CPythons,
-# the first and the last (`make test-python` takes all). Each part runs even if another failed.
+# Maven and pip leave cores idle, and so does the Rust compiler, which compiles the engine's tests on one core for three
+# minutes: they run beside each other, after the lints of Rust if these are asked for. The Rust tests wait for them, because
+# some tests measure time. Their output follows that of the Rust tests. The page, and what asks stores, which leaves a core
+# idle for a minute and a half, are tested beside the Python package; of the CPythons, the first and the last (`make
+# test-python` takes all). Each part runs even if another failed.
 test: ## Run all tests, those in the documentation too; LINT=lint-rust with these lints before
 	@output=$$(mktemp) && status=0; \
+	$(if $(LINT),$(MAKE) $(LINT) || status=1;) \
 	$(MAKE) --keep-going python-environments test-hadoop PYTHONS="$(OUTER_PYTHONS)" >"$$output" 2>&1 & others=$$!; \
 	trap 'kill $$others 2>/dev/null; rm -f "$$output"' EXIT; \
-	$(MAKE) --keep-going $(LINT) rust-test-programs test-wheel || status=1; \
+	$(MAKE) --keep-going rust-test-programs test-wheel || status=1; \
 	wait $$others || status=1; \
 	$(MAKE) test-crates || status=1; \
 	cat "$$output"; \
