@@ -101,7 +101,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust test-crates test-stores rust-test-programs test-python test-wheel-once python-environments \
 	test-cuda-kernels test-metrics test-ray test-mrjob test-streaming test-streaming-classes \
 	test-hadoop test-hadoop-compat test-hadoop-more test-hadoop-homes test-places test-page dist-hadoop \
-	lint lint-rust lint-python lint-page lint-hadoop screenshots-page audit audit-rust audit-python audit-hadoop sbom error-paths miri loom tsan jcstress fuzz fuzz-keep fuzz-hadoop \
+	lint lint-rust lint-python lint-page lint-hadoop screenshots-page audit audit-rust audit-python audit-hadoop sbom error-paths miri loom tsan jcstress fuzz fuzz-changes fuzz-keep fuzz-hadoop \
 	campaign campaign-nodes campaign-places campaign-programs campaign-python campaign-serve campaign-soak campaign-streaming \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-grep bench-unicode bench-stations bench-logstats bench-containers bench-index bench-numbers \
@@ -157,21 +157,27 @@ check-wheel: wheel ## Test the wheel to publish on the first CPython (slow); TES
 # minutes: they run beside each other, after the lints of Rust if these are asked for. The Rust tests wait for them, because
 # some tests measure time. Their output follows that of the Rust tests. The page, and what asks stores, which leaves a core
 # idle for a minute and a half, are tested beside the Python package; of the CPythons, the first and the last (`make
-# test-python` takes all). Each part runs even if another failed.
+# test-python` takes all). Random changes of the inputs of fuzzing take what time these leave. Each part runs even if another
+# failed.
 test: ## Run all tests, those in the documentation too; LINT=lint-rust with these lints before
-	@output=$$(mktemp) && status=0; \
+	@output=$$(mktemp) && changes=$$(mktemp) && status=0; \
 	$(if $(LINT),$(MAKE) $(LINT) || status=1;) \
 	$(MAKE) --keep-going python-environments test-hadoop PYTHONS="$(OUTER_PYTHONS)" >"$$output" 2>&1 & others=$$!; \
-	trap 'kill $$others 2>/dev/null; rm -f "$$output"' EXIT; \
+	trap 'kill $$others $$changed 2>/dev/null; rm -f "$$output" "$$changes"' EXIT; \
 	$(MAKE) --keep-going rust-test-programs test-wheel || status=1; \
 	wait $$others || status=1; \
+	$(MAKE) fuzz-changes SEED=$(COMMIT_SEED) FUZZ_SECONDS=20 >"$$changes" 2>&1 & changed=$$!; \
 	$(MAKE) test-crates || status=1; \
 	cat "$$output"; \
 	$(MAKE) --keep-going --jobs=2 --output-sync=target test-page test-stores TEGULA_PAGE=$(TARGET)/debug/tegula >"$$output" 2>&1 & others=$$!; \
 	$(MAKE) test-python PYTHONS="$(OUTER_PYTHONS)" || status=1; \
 	wait $$others || status=1; \
-	cat "$$output"; \
+	wait $$changed || status=1; \
+	cat "$$output" "$$changes"; \
 	exit $$status
+
+# Each commit has a seed of its own; a tree without a repository has the first one.
+COMMIT_SEED = $(or $(shell git rev-parse --short=8 HEAD 2>/dev/null | xargs -I{} printf '%d' 0x{}),1)
 
 test-rust: test-crates test-stores ## Run the tests of the Rust crates
 
@@ -278,7 +284,7 @@ test-cuda-kernels: need-cargo $(VENV)/nvrtc-$(NVRTC) ## Compile every kernel wit
 		cargo test -p tegula-apps --features cuda,offload --test devices -- --nocapture
 
 test-hadoop: need-java ## Build the Hadoop engine and run its tests, with style, Javadoc and coverage
-	cd hadoop && mvn -B -ntp verify
+	cd hadoop && mvn -B -ntp verify -Dwire.seed=$(COMMIT_SEED)
 
 test-places: need-java ## Run the Hadoop engine's tests over three places in one JVM, and those of places on Spark and YARN
 	cd hadoop && mvn -B -ntp -Pplaces test
@@ -386,6 +392,12 @@ fuzz: need-fuzz ## Give the parts of Tegula that read foreign bytes such bytes b
 	$(foreach target,$(FUZZ),TARGET=$(target) cargo +nightly fuzz run --fuzz-dir fuzz/libfuzzer --target-dir $(TARGET)/fuzz any \
 		$(TARGET)/fuzz-corpus/$(target) fuzz/corpus/$(target) -- -max_total_time=$(FUZZ_SECONDS) -seed=$(SEED) -max_len=$(FUZZ_BYTES) \
 		-timeout=20 -rss_limit_mb=4096 -artifact_prefix=fuzz/artifacts/$(target)/ -print_final_stats=0 -verbosity=1 &&) true
+
+# No fuzzer is needed. `make test` runs this beside other tests, in the time of processors that these leave. A target has so
+# many seconds of a clock, and the inputs depend on the seed alone.
+fuzz-changes: need-cargo ## Give the parts of Tegula that read foreign bytes random changes of the kept inputs; FUZZ_SECONDS=60 SEED=1
+	SEED=$(SEED) FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test $(RUST_TESTS) --config "target.'cfg(unix)'.runner='nice -n 19'" \
+		--test targets_bear_their_corpus -- --ignored --nocapture
 
 fuzz-keep: need-fuzz ## Keep the inputs that cover what was found since; FUZZ="words json" (slow)
 	$(foreach target,$(FUZZ),TARGET=$(target) cargo +nightly fuzz run --fuzz-dir fuzz/libfuzzer --target-dir $(TARGET)/fuzz any \
