@@ -63,6 +63,12 @@ impl Taking {
         Taking::of(snapshot.clone(), false, |_| None)
     }
 
+    /// Returns whether the pairs that the last piece covers go on in the next snapshot.
+    pub fn goes_on(&self) -> bool {
+        let last = self.snapshot.pieces.last();
+        last.is_some_and(|piece| piece.coverage.is_empty() && piece.fold.is_none())
+    }
+
     /// Takes these pieces, whose tiles are now at `standing`.
     fn of(
         snapshot: Snapshot,

@@ -17,7 +17,8 @@ const STAGE: &str = "reading what was saved";
 const PAIRS_PER_LOOK: u64 = 16 << 10;
 
 /// Takes in the pairs of `takings`, or takes them out, snapshot by snapshot on all workers. `open` opens one. The
-/// partial is folded and spilled as the map stage does it.
+/// partial is folded and spilled as the map stage does it. Values of one split keep their order, because one worker
+/// takes all snapshots over which a split goes on.
 pub(super) fn restore<C: Aggregate>(
     takings: &[Taking],
     open: &(dyn Fn(&Taking) -> Result<SnapshotReader> + Sync),
@@ -26,10 +27,12 @@ pub(super) fn restore<C: Aggregate>(
     EngineParts { pool, failure, .. }: EngineParts<'_>,
 ) -> Result<()> {
     let workers = PerWorker::new(pool.workers());
-    for_each(pool, failure, STAGE, takings.len(), |worker, number| {
+    let rows: Vec<&[Taking]> =
+        takings.chunk_by(|taking, _| C::KEEPS_VALUES && taking.goes_on()).collect();
+    for_each(pool, failure, STAGE, rows.len(), |worker, number| {
         let make = || Ok((Upkeep::<C>::new(chunks), 0));
         workers.with(worker, make, |(upkeep, unseen)| {
-            open(&takings[number])?.restore::<C>(partial, chunks, &mut |pairs| {
+            let mut after = |pairs| {
                 *unseen += pairs;
                 if *unseen >= PAIRS_PER_LOOK {
                     *unseen = 0;
@@ -39,7 +42,9 @@ pub(super) fn restore<C: Aggregate>(
                 }
                 let _spilling = upkeep.is_full(partial).then(|| timeline::begin(Kind::Spill));
                 upkeep.relieve(partial)
-            })
+            };
+            let mut row = rows[number].iter();
+            row.try_for_each(|taking| open(taking)?.restore::<C>(partial, chunks, &mut after))
         })
     })
 }

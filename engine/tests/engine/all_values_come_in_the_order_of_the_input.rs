@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use tegula::Container::{self, Adaptive, Append, Hash};
 use tegula::{
-    Collect, Cut, Emit, Engine, Input, Job, Options, Order, Pair, Result, Split, Values, WordClass,
+    Collect, Cut, Emit, Engine, Identity, Input, Job, Keep, Options, Order, Pair, Result,
+    Resumable, Split, State, Values, WordClass,
 };
 
 type Index = BTreeMap<Vec<u8>, Vec<(usize, u64)>>;
@@ -112,6 +113,63 @@ proptest! {
             let found = output.iter().unwrap().map(|(letter, lines)| (letter, lines.map(Vec::from).collect()));
             prop_assert_eq!(found.collect::<BTreeMap<_, _>>(), expected.clone());
         }
+    }
+}
+
+/// A long value for each number.
+struct Long;
+
+impl Job for Long {
+    type Key = u8;
+    type Combine = Collect<[u8]>;
+
+    fn cut(&self) -> Cut {
+        Cut::Fixed(4)
+    }
+
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for number in split.bytes().chunks(4) {
+            let mut value = number.to_vec();
+            // It cannot be compressed (Marsaglia, 2003).
+            let mut random = number.iter().fold(1, |sum, byte| sum << 8 | u64::from(*byte));
+            while value.len() < 3000 {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                value.extend_from_slice(&random.to_le_bytes());
+            }
+            emit.emit_copied(0, &value);
+        }
+        Ok(())
+    }
+}
+
+impl Resumable for Long {
+    fn identity(&self) -> Identity {
+        Identity::new("long values", 1)
+    }
+}
+
+/// Each of two splits has more values than one snapshot holds.
+#[test]
+fn values_of_a_split_in_several_snapshots_keep_their_order() {
+    let numbers: Vec<u8> = (0..48_000_u32).flat_map(u32::to_be_bytes).collect();
+    let engine = engine(2);
+    let folder = tempfile::tempdir().unwrap();
+    let state = || State::new(folder.path(), "long").keep(Keep::Partials);
+    for is_again in [false, true] {
+        let (tile_bytes, split_bytes) = (Some(192_000), Some(96_000));
+        let options =
+            Options { state: Some(state()), tile_bytes, split_bytes, ..Options::default() };
+        let output = engine.job(&Long).options(&options).run(Input::bytes(&*numbers)).unwrap();
+        assert_eq!(output.stats().restored_bytes, if is_again { 192_000 } else { 0 });
+        let (_, values) = output.iter().unwrap().next().unwrap();
+        let found: Vec<u8> = values.flat_map(|value| value[..4].to_vec()).collect();
+        assert!(found == numbers, "again: {is_again}");
     }
 }
 
