@@ -497,11 +497,13 @@ impl<C: Aggregate> Hold for Held<'_, C> {
     }
 
     fn take_saved(&self, saved: &[u8]) -> Result<Mapped> {
-        let beside = self.beside();
+        let mut beside = self.beside();
         if let Some(saving) = &self.saving {
             let context = RunContext::open(self.core, &self.options)?;
             let into = (beside.partial::<C>()?, &self.room.chunks);
-            saving.take_kept(saved, into, &context.progress, context.parts())?;
+            let (figures, bad) =
+                saving.take_kept(saved, into, &context.progress, context.parts())?;
+            beside.counts = Counts { figures, bad };
         }
         Ok(beside)
     }

@@ -15,7 +15,7 @@ use super::tiles::{EngineParts, TILES, TileTable, Tiles};
 use super::{Incremental, Keep, SaveEvery, State, tiles};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
-use crate::coverage::Coverage;
+use crate::coverage::{ALL_FILES, Coverage};
 use crate::encoding::Digest;
 use crate::error::{Result, StateError, StorageError};
 use crate::facts::JobFacts;
@@ -86,10 +86,15 @@ impl FoundState {
     /// `Err` if two pieces cover the same.
     fn of(
         manifest: &Manifest,
+        plan: &Plan,
         tiles: Option<&TileTable>,
         has_inverse: bool,
     ) -> Result<FoundState, &'static str> {
         let mut coverage = manifest.coverage()?;
+        // Tiles that a node mapped without saving them are in the result, and in no coverage.
+        if manifest.done {
+            coverage = all_of(plan);
+        }
         let mut takings = Vec::new();
         if let Some(tiles) = tiles {
             coverage = tiles.in_plan(&coverage);
@@ -111,6 +116,22 @@ impl FoundState {
         }
         Ok(FoundState { takings, coverage, figures, bad })
     }
+}
+
+/// Returns the coverage of a whole input, which is no stream.
+fn all_of(plan: &Plan) -> Coverage {
+    let mut all = Coverage::default();
+    for (number, part) in plan.parts.iter().enumerate() {
+        if let Part::Ranged(ranged) = part {
+            all.add(number, ALL_FILES, 0..ranged.layout.splits());
+        } else {
+            // The length of a compressed file is known when it was read.
+            for file in 0..part.files() as u64 {
+                all.add(number, file, 0..u64::MAX);
+            }
+        }
+    }
+    all
 }
 
 /// The options of a run that a state depends on.
@@ -181,8 +202,10 @@ impl Opened {
         } else if let Some(note) = note.filter(|note| note.is_of(&manifest, NO_LIST)) {
             return Ok(stands(&folder, &manifest, None, &note));
         }
-        let found = FoundState::of(&manifest, tiles.as_ref(), has_inverse).map_err(|cause| {
-            StorageError::Damaged { path: storage.path().to_path_buf(), offset: 0, cause }
+        let found = FoundState::of(&manifest, plan, tiles.as_ref(), has_inverse);
+        let found = found.map_err(|cause| {
+            let path = storage.path().to_path_buf();
+            StorageError::Damaged { path, offset: 0, cause }
         })?;
         // Where tiles are found again, devices do nothing.
         let devices = if tiles.is_some() { 0 } else { terms.devices };

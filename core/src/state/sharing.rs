@@ -110,17 +110,25 @@ impl<C: Aggregate> Saving<C> {
         Ok(())
     }
 
-    /// Takes in the pairs of snapshots that another machine has written.
+    /// Takes in the pairs of snapshots that another machine has written. Returns the counts of their maps, and the records
+    /// that were refused.
     pub(crate) fn take_kept(
         &self,
         kept: &[u8],
         into: (&Partial<C::Accumulator>, &Arc<ChunkPool>),
         progress: &Progress,
         parts: EngineParts<'_>,
-    ) -> Result<()> {
-        let takings: Vec<Taking> = self.decoded(kept)?.iter().map(Taking::whole).collect();
+    ) -> Result<(Figures, Found)> {
+        let kept = self.decoded(kept)?;
+        let takings: Vec<Taking> = kept.iter().map(Taking::whole).collect();
         let open = |taking: &Taking| self.read(taking, into.1);
-        restore::<C>(&takings, &open, into, progress, parts)
+        restore::<C>(&takings, &open, into, progress, parts)?;
+        let (mut figures, mut bad) = (Figures::default(), Found::default());
+        for piece in kept.iter().flat_map(|snapshot| &snapshot.pieces) {
+            figures.add(piece.figures);
+            bad.add(&piece.bad);
+        }
+        Ok((figures, bad))
     }
 
     /// Notes what was mapped beside the snapshots, for the end of the run.

@@ -1,7 +1,7 @@
 //! Several holdings answer as one machine does, to the byte: whoever maps which tiles, in whichever order, and
 //! whether pairs are put together on one of them or exchanged by partition. What is not committed does not count.
 
-use crate::jobs::{Words, mapping, offsets};
+use crate::jobs::{Mapping, Words, good_lines, mapping, offsets};
 use crate::support::{
     LITTLE, cases, count_line, engine, error_saying, folder_of, limited, sample_text, text_of,
     within,
@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 use tegula::holding::{Holding, PARTITIONS, Pull, ReduceTotals};
 use tegula::{
     Aggregate, Cancel, Combine, Cut, Emit, Engine, Input, Job, Key, Mean, Min, Options, Order,
-    Output, Result, Split, WordClass,
+    Output, Result, Split, State, WordClass,
 };
 
 /// Combines the lengths of words by their first byte, as floats too small to add up in any order.
@@ -284,20 +284,16 @@ fn compressed_files_are_mapped_one_by_one() {
     }
 }
 
+/// Returns a job for which lines that say so are bad, and lines of which six are.
+fn good_and_bad() -> (Mapping<'static>, String) {
+    let job = good_lines(|line| (line == b"bad").then(|| "it is bad".to_owned()));
+    let lines = (0..2000).map(|at| if at % 300 == 299 { "bad\n" } else { "good\n" });
+    (job, lines.collect())
+}
+
 #[test]
 fn bad_records_are_counted_once_with_their_places() {
-    let job = mapping(|split, emit| {
-        split.lines().try_for_each(|line| match line {
-            b"bad" => split.bad(line, "it is bad"),
-            line => {
-                emit(line, 1);
-                Ok(())
-            }
-        })
-    });
-    let job = job.cut_at(Cut::Lines);
-    let lines: String =
-        (0..2000).map(|at| if at % 300 == 299 { "bad\n" } else { "good\n" }).collect();
+    let (job, lines) = good_and_bad();
     let folder = folder_of(&[lines]);
     let path: PathBuf = folder.path().join("000.txt");
     let input = || Input::paths([&path]).unwrap();
@@ -321,6 +317,49 @@ fn bad_records_are_counted_once_with_their_places() {
 
     let refused = plan.hold(engines(), &job, &input, &Options { skip_bad: false, ..options });
     error_saying(&engines()[0], refused.map(drop), &["000.txt", "it is bad", "line"]);
+}
+
+/// One machine saves its tiles and is lost, and another one does not save those that it gives.
+#[test]
+fn a_state_has_the_pairs_and_counts_of_all_machines() {
+    let (job, lines) = good_and_bad();
+    let job = job.named("good and bad");
+    let (folder, states) = (folder_of(&[lines]), tempfile::tempdir().unwrap());
+    let input = || Input::paths([folder.path()]).unwrap();
+    let plain = Options { tile_bytes: Some(1000), skip_bad: true, ..Options::default() };
+    let alone = engine(2).job(&job).options(&plain).run(input()).unwrap();
+    let state = Some(State::new(states.path(), "good-and-bad"));
+    let options = Options { state, ..plain };
+    let check = |output: &Output<_>| {
+        let (stats, alone_stats) = (output.stats(), alone.stats());
+        assert_eq!((stats.bad_records, &stats.bad_first), (6, &alone_stats.bad_first));
+        assert_eq!((stats.bytes, stats.pairs), (alone_stats.bytes, alone_stats.pairs));
+        assert!(text_of(output, count_line) == text_of(&alone, count_line));
+    };
+    let mut driver = engines()[0].hold(&job, input(), &options).unwrap();
+    driver.open_state().unwrap();
+    let (tiles, (_, first)) = (driver.tile_sizes().len() as u32, driver.covered().unwrap());
+
+    let lost = engines()[1].hold(&job, input(), &options).unwrap();
+    let mapped = lost.map(0..tiles / 2, &Cancel::new()).unwrap();
+    let saved = lost.save(&mapped, first).unwrap();
+    driver.name(&saved).unwrap();
+    drop((mapped, lost));
+    let taken = driver.take_saved(&saved).unwrap();
+    driver.commit(taken).unwrap();
+
+    let mut giving = engines()[1].hold(&job, input(), &options).unwrap();
+    let mapped = giving.map(tiles / 2..tiles, &Cancel::new()).unwrap();
+    giving.commit(mapped).unwrap();
+    let mut given = driver.beside();
+    driver.take_in(&mut given, &blocks_of(&giving).unwrap()).unwrap();
+    given.note(&giving.counts()).unwrap();
+    driver.commit(given).unwrap();
+
+    check(&driver.answer().unwrap());
+    let again = engine(2).job(&job).options(&options).run(input()).unwrap();
+    assert_eq!(again.stats().restored_bytes, again.stats().bytes);
+    check(&again);
 }
 
 #[test]
