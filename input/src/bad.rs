@@ -58,6 +58,27 @@ impl Found {
     }
 
     #[doc(hidden)]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Returns the same records at other places: `place` is given the part of the plan, the file of the part, and the offset
+    /// in the file. Records for which it has none are counted, and not shown.
+    #[doc(hidden)]
+    pub fn placed(
+        &self,
+        place: impl Fn(usize, usize, u64) -> Option<(usize, usize, u64)>,
+    ) -> Found {
+        let mut placed = Found { count: self.count, first: Vec::new() };
+        for Kept { at: (part, file, offset), line, cause } in &self.first {
+            if let Some(at) = place(*part, *file, *offset) {
+                placed.keep(Kept { at, line: *line, cause: cause.clone() });
+            }
+        }
+        placed
+    }
+
+    #[doc(hidden)]
     pub fn add(&mut self, other: &Found) {
         self.count += other.count;
         other.first.iter().for_each(|kept| self.keep(kept.clone()));

@@ -73,7 +73,7 @@ pub struct Piece {
     /// The fold that it is a part of. Then it covers nothing by itself.
     pub fold: Option<u64>,
     /// The position of its tile when the pairs were made, if they are lists of values, which may contain
-    /// positions.
+    /// positions, or if records were refused. The files of those are numbered as in it, through all parts of the plan.
     pub stood: Option<Standing>,
 }
 

@@ -112,7 +112,7 @@ impl FoundState {
         };
         for piece in manifest.pieces().filter(counts) {
             figures.add(piece.figures);
-            bad.add(&piece.bad);
+            bad.add(&tiles.map_or_else(|| piece.bad.clone(), |tiles| tiles.bad_of(piece)));
         }
         Ok(FoundState { takings, coverage, figures, bad })
     }
@@ -190,10 +190,10 @@ impl Opened {
             let found = TileTable::find(facts, plan, incremental, &mut manifest, noted, parts)?;
             let found = match (found, note) {
                 (Tiles::Placed(found), _) => found,
-                (Tiles::Same(tiles), Some(note)) => {
-                    return Ok(stands(&folder, &manifest, Some(tiles), &note));
+                (Tiles::Same(table, tiles), Some(note)) => {
+                    return Ok(stands(&folder, &manifest, Some((&table, tiles)), &note));
                 }
-                (Tiles::Same(_), None) => unreachable!("they are the same as those of a note"),
+                (Tiles::Same(..), None) => unreachable!("they are the same as those of a note"),
             };
             manifest.done = false;
             manifest.write(&*storage)?;
@@ -223,17 +223,18 @@ const NO_LIST: u128 = 0;
 fn stands(
     folder: &StateFolder,
     manifest: &Manifest,
-    tiles: Option<u64>,
+    tiles: Option<(&TileTable, u64)>,
     note: &Note,
 ) -> Opening<Opened> {
     let (mut figures, mut bad) = (Figures::default(), Found::default());
     let is_mapped = |piece: &&Piece| tiles.is_none() || tile_of(piece).is_some();
     for piece in manifest.pieces().filter(is_mapped) {
         figures.add(piece.figures);
-        bad.add(&piece.bad);
+        bad.add(&tiles.map_or_else(|| piece.bad.clone(), |(table, _)| table.bad_of(piece)));
     }
     folder.end();
     let Note { keys, key_value_bytes, .. } = *note;
+    let tiles = tiles.map(|(_, count)| count);
     Opening::Stands(FoundAnswer { figures, bad, tiles, keys, key_value_bytes })
 }
 
@@ -396,7 +397,7 @@ impl<C: Aggregate> Saving<C> {
         &self,
         worker: usize,
         emitted: u64,
-        bad: Found,
+        mut bad: Found,
         print: Option<Print>,
         (began, is_last): (Instant, bool),
     ) -> Result<()> {
@@ -419,7 +420,9 @@ impl<C: Aggregate> Saving<C> {
         let mut stood = None;
         if let Some(tiles) = &self.tiles {
             coverage = tiles.by_tiles(&coverage);
-            let tile = coverage.files(TILES).next().filter(|_| C::KEEPS_VALUES);
+            bad = tiles.bad_to_save(&bad);
+            let moves = C::KEEPS_VALUES || !bad.is_empty();
+            let tile = coverage.files(TILES).next().filter(|_| moves);
             stood = tile.and_then(|number| tiles.standing(number));
         }
         let figures = Figures {

@@ -5,7 +5,8 @@
 use super::answer::Note;
 use super::folder::read_all;
 use super::folds::{forget, tile_of};
-use super::manifest::{Manifest, tiles_name};
+use super::manifest::{Manifest, Piece, tiles_name};
+use crate::bad::Found;
 use crate::coverage::{ALL_FILES, Coverage, Ranges};
 use crate::encoding::Digest;
 use crate::error::{Result, StateError, StorageError};
@@ -57,7 +58,7 @@ pub(crate) struct TileTable {
     append_only: bool,
     /// The times at which files had been changed last when tiles were looked for.
     stamps: Stamps,
-    /// The digest of the list that was written.
+    /// The digest of the list that was written, if one was.
     list: u128,
 }
 
@@ -66,7 +67,7 @@ pub(super) enum Tiles {
     /// They may differ: where each is.
     Placed(TileTable),
     /// They are the same, this many, and the answer of the last run stands.
-    Same(u64),
+    Same(TileTable, u64),
 }
 
 /// The tiles of a part of the plan, in order.
@@ -189,23 +190,23 @@ impl TileTable {
         let tiles = tiling.tiles.iter().zip(&numbered);
         let tiles = tiles.map(|(tile, (number, _))| (tile.clone(), print(tile), *number));
         let now = Remembered::of(&sources, &stamps, tiles);
-        if is_noted && now.is_alike(&remembered) {
-            return Ok(Tiles::Same(numbered.len() as u64));
-        }
-        let list = write(&now, hashing, storage, next)?;
+        let stands = is_noted && now.is_alike(&remembered);
+        let list = if stands { 0 } else { write(&now, hashing, storage, next)? };
         let first_files: Vec<usize> =
             (0..plan.parts.len()).map(|part| sources.first_file(part)).collect();
         drop(sources);
-        manifest.tiles = Some(next);
-
-        let kept = numbered.iter().filter(|(_, is_old)| *is_old);
-        let kept: HashSet<u64> = kept.map(|(number, _)| *number).collect();
-        forget(manifest, &kept, facts.has_inverse);
 
         let (parts, places) = (Vec::new(), HashMap::new());
         let append_only = incremental.append_only;
         let mut table = TileTable { hashing, parts, places, first_new, append_only, stamps, list };
         table.place_all(plan, tiles_of, &first_files);
+        if stands {
+            return Ok(Tiles::Same(table, numbered.len() as u64));
+        }
+        manifest.tiles = Some(next);
+        let kept = numbered.iter().filter(|(_, is_old)| *is_old);
+        let kept: HashSet<u64> = kept.map(|(number, _)| *number).collect();
+        forget(manifest, &kept, facts.has_inverse);
         Ok(Tiles::Placed(table))
     }
 
@@ -261,10 +262,41 @@ impl TileTable {
 
     /// Returns the position of a tile.
     pub(super) fn standing(&self, number: u64) -> Option<Standing> {
+        let (placed, splits_before) = self.placed(number)?;
+        Some(placed.place.standing(splits_before + placed.first_split))
+    }
+
+    /// Returns a tile, and the splits of the parts before its own.
+    fn placed(&self, number: u64) -> Option<(&Placed, u64)> {
         let &(part, first) = self.places.get(&number)?;
         let PartTiles { splits_before, tiles, .. } = &self.parts[part];
         let at = tiles.binary_search_by_key(&first, |tile| tile.first_split).ok()?;
-        Some(tiles[at].place.standing(splits_before + first))
+        Some((&tiles[at], *splits_before))
+    }
+
+    /// Returns the refused records of this plan at their places among the files of all parts, for a piece that is saved.
+    pub(super) fn bad_to_save(&self, bad: &Found) -> Found {
+        bad.placed(|part, file, offset| Some((0, self.parts[part].first_file + file, offset)))
+    }
+
+    /// Returns the refused records of a piece where its tile is now.
+    pub(super) fn bad_of(&self, piece: &Piece) -> Found {
+        let tile = tile_of(piece).and_then(|number| self.placed(number).zip(self.standing(number)));
+        piece.bad.placed(|_, file, offset| {
+            let ((Placed { place, .. }, _), now) = tile.as_ref()?;
+            let relocation = piece.stood?.relocation(now);
+            let file = relocation.file(file as u32) as usize;
+            let offset = relocation.offset(offset);
+            let is_there = match place {
+                Place::Stretch { file: of, bytes } => *of == file && bytes.contains(&offset),
+                Place::Pack { files, .. } => files.contains(&file),
+            };
+            if !is_there {
+                return None;
+            }
+            let part = self.parts.iter().rposition(|part| part.first_file <= file)?;
+            Some((part, file - self.parts[part].first_file, offset))
+        })
     }
 
     /// Returns the recorder of prints of tiles that are being mapped.

@@ -8,7 +8,10 @@ use crate::support::{
 };
 use proptest::prelude::*;
 use std::io::Write;
-use tegula::{BAD_RECORDS_SHOWN, BadRecord, Cut, Error, Input, Options, Place};
+use tegula::{
+    BAD_RECORDS_SHOWN, BadRecord, Cut, Error, Incremental, Input, Options, Place, SaveEvery, Sees,
+    State,
+};
 use tempfile::TempDir;
 
 /// Lines that begin with `-` are bad.
@@ -116,6 +119,44 @@ fn in_a_stream_of_many_blocks() {
             writer.join().unwrap();
         }
     }
+}
+
+/// Tiles that are found again elsewhere have their bad records there.
+#[test]
+fn where_their_tiles_have_moved() {
+    let line = |at: usize| if at % 150 == 149 { format!("-{at}\n") } else { format!("{at}\n") };
+    let text = |from: usize| (from..from + 400).map(line).collect::<String>();
+    let (folder, states) = (folder_of(&[text(0), text(1000)]), tempfile::tempdir().unwrap());
+    let job = job().named("good lines").that_sees(Sees::Records);
+    let engine = &engines()[1];
+    let check = |inputs: &dyn Fn() -> Input| {
+        let state = State::new(states.path(), "good").incremental(Incremental::default());
+        let state = Some(state.save_every(SaveEvery::Tiles(1)));
+        let options = Options { tile_bytes: Some(500), state, ..skip(200) };
+        let output = engine.job(&job).options(&options).run(inputs()).unwrap();
+        let plain = engine.job(&job).options(&skip(200)).run(inputs()).unwrap();
+        assert_eq!(output.stats().bad_records, plain.stats().bad_records);
+        assert_eq!(output.stats().bad_first, plain.stats().bad_first);
+        output.stats().restored_bytes
+    };
+    let paths = || Input::paths([folder.path()]).unwrap();
+    let [first, second] = [0, 1].map(|number| file_in(&folder, number).to_path_buf());
+    assert_eq!(check(&paths), 0);
+    // The first file after the second, in another part of the input; and the second alone.
+    let turned = || {
+        let mut input = Input::paths([&second]).unwrap();
+        input.append(Input::bytes("1\n"));
+        input.append(Input::paths([&first]).unwrap());
+        input
+    };
+    assert!(check(&turned) > 1000);
+    assert!(check(&|| Input::paths([&second]).unwrap()) > 1000);
+    let mut more = std::fs::read_to_string(&second).unwrap();
+    more.insert_str(0, "a new line\n");
+    std::fs::write(&second, more).unwrap();
+    assert!(check(&paths) > 1000);
+    std::fs::remove_file(&first).unwrap();
+    assert!(check(&paths) > 1000);
 }
 
 /// A file that is removed before its lines are counted is named without a line.
