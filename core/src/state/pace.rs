@@ -22,7 +22,8 @@ pub struct Pace {
     every: SaveEvery,
     tile_bytes: u64,
     began: Instant,
-    next: Instant,
+    /// When the next save is due; never, if no clock goes that far.
+    next: Option<Instant>,
     /// Bytes mapped since the last save.
     bytes: u64,
 }
@@ -34,12 +35,12 @@ impl Pace {
             SaveEvery::Time(time) => time,
             SaveEvery::Tiles(_) => Duration::ZERO,
         };
-        Pace { every, tile_bytes, began: now, next: now + first, bytes: 0 }
+        Pace { every, tile_bytes, began: now, next: now.checked_add(first), bytes: 0 }
     }
 
     /// Sets the next save to the time [`LATE`] from now.
     pub fn late(&mut self, now: Instant) {
-        (self.bytes, self.next) = (0, now + LATE);
+        (self.bytes, self.next) = (0, now.checked_add(LATE));
     }
 
     /// Notes that `bytes` were mapped; returns whether it is time to save.
@@ -51,7 +52,7 @@ impl Pace {
     /// Returns whether it would be time to save if `bytes` more were mapped.
     pub fn is_due(&self, bytes: u64, now: Instant) -> bool {
         match self.bytes_between() {
-            None => now >= self.next,
+            None => self.next.is_some_and(|next| now >= next),
             Some(between) => self.bytes + bytes >= between,
         }
     }
@@ -75,6 +76,6 @@ impl Pace {
             SaveEvery::Time(time) => time,
             SaveEvery::Tiles(_) => Duration::ZERO,
         };
-        self.next = now + pause;
+        self.next = now.checked_add(pause);
     }
 }

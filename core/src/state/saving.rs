@@ -301,7 +301,8 @@ impl<C: Aggregate> Saving<C> {
         let keeps = if tiles.is_some() { Keeps::Together } else { Keeps::Apart };
         // A run that goes on was killed before and may be again.
         let is_timed = state.save_every == SaveEvery::Auto;
-        let is_late = state.keep == Keep::Nothing && is_timed && found.coverage.is_empty();
+        let keeps_nothing = state.keep == Keep::Nothing && tiles.is_none();
+        let is_late = keeps_nothing && is_timed && found.coverage.is_empty();
         let writer = |_| {
             let writer = SnapshotWriter::new(&saver, chunks, block_bytes, keeps)?;
             Ok(Mutex::new(if is_late { writer.beginning_late() } else { writer }))
@@ -317,7 +318,8 @@ impl<C: Aggregate> Saving<C> {
             saver,
             found,
             was_done,
-            keep: state.keep,
+            // The pieces of tiles are all that an incremental state has.
+            keep: if tiles.is_some() { Keep::Partials } else { state.keep },
             tiles,
             block_bytes,
             folder,

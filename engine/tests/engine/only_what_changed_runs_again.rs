@@ -15,14 +15,15 @@ use std::time::Duration;
 use tegula::reuse::Hashing;
 use tegula::storage::{Disk, Storage};
 use tegula::{
-    Cancel, Collect, Count, Cut, Emit, Engine, Error, Identity, Incremental, Input, Job, Mean,
-    Options, Result, Resumable, SaveEvery, Sees, Split, State, StateError, Values, WordClass,
+    Cancel, Collect, Count, Cut, Emit, Engine, Error, Identity, Incremental, Input, Job, Keep,
+    Mean, Options, Result, Resumable, SaveEvery, Sees, Split, State, StateError, Values, WordClass,
 };
 use tegula_testing::{Call, Fault, Faulty};
 use tempfile::TempDir;
 
 const JOB: Words = Words(WordClass::Whitespace);
 const TILE_BYTES: u64 = 2000;
+const SPLIT_BYTES: u64 = 300;
 
 /// The lines in which a word stands first, in the order of the input.
 struct Lines;
@@ -123,7 +124,7 @@ fn lines_of_files() -> Mapping<'static> {
 
 fn options(state: State, incremental: Incremental) -> Options {
     let state = state.save_every(SaveEvery::Tiles(1)).incremental(incremental);
-    let (tile_bytes, split_bytes) = (Some(TILE_BYTES), Some(300));
+    let (tile_bytes, split_bytes) = (Some(TILE_BYTES), Some(SPLIT_BYTES));
     Options { state: Some(state), tile_bytes, split_bytes, ..Options::default() }
 }
 
@@ -156,11 +157,13 @@ fn mean_line(key: &[u8], mean: f64, text: &mut Vec<u8>) {
 struct Bench {
     files: TempDir,
     states: TempDir,
+    split_bytes: u64,
 }
 
 impl Bench {
     fn new(texts: &[Vec<u8>]) -> Bench {
-        Bench { files: folder_of(texts), states: tempfile::tempdir().unwrap() }
+        let (files, states) = (folder_of(texts), tempfile::tempdir().unwrap());
+        Bench { files, states, split_bytes: SPLIT_BYTES }
     }
 
     fn input(&self) -> Input {
@@ -173,7 +176,8 @@ impl Bench {
     }
 
     fn state(&self, id: &str) -> Options {
-        options(State::new(self.states.path(), id), Incremental::default())
+        let options = options(State::new(self.states.path(), id), Incremental::default());
+        Options { split_bytes: Some(self.split_bytes), ..options }
     }
 
     /// Runs all jobs, compares with runs without a state, and returns the bytes that the count mapped.
@@ -226,6 +230,7 @@ enum Change {
     Insert(usize, Vec<u8>),
     Delete(usize, usize),
     Append(Vec<u8>),
+    Keep(u64),
     Rename(String),
     Remove,
     Add(Vec<u8>),
@@ -261,6 +266,7 @@ impl Change {
                 text.drain(at..end);
             }
             Change::Append(with) => text.extend(with),
+            Change::Keep(bytes) => text.truncate(*bytes as usize),
             Change::Rename(to) => return fs::rename(path, folder.join(to)).unwrap(),
             Change::Remove => return fs::remove_file(path).unwrap(),
             Change::Add(_) => {}
@@ -277,6 +283,7 @@ fn changes() -> impl Strategy<Value = Vec<(usize, Change)>> {
         (at(), text()).prop_map(|(at, text)| Change::Insert(at, text)),
         (at(), 0..3000usize).prop_map(|(at, count)| Change::Delete(at, count)),
         text().prop_map(Change::Append),
+        (1..4u64).prop_map(|tiles| Change::Keep(tiles * TILE_BYTES)),
         "[a-z]{1,3}".prop_map(Change::Rename),
         Just(Change::Remove),
         text().prop_map(Change::Add),
@@ -291,14 +298,49 @@ proptest! {
     fn answers_are_those_of_whole_runs(
         texts in prop::collection::vec((0..5u32, 0..1500u32), 1..6),
         rounds in prop::collection::vec((changes(), 0..4usize), 1..4),
+        split_bytes in prop::sample::select(&[SPLIT_BYTES, TILE_BYTES][..]),
     ) {
         let texts: Vec<Vec<u8>> = texts.into_iter().map(|(seed, count)| words(seed, count)).collect();
-        let bench = Bench::new(&texts);
+        let bench = Bench { split_bytes, ..Bench::new(&texts) };
         bench.check(&engines()[1]);
         for (changes, which) in rounds {
             changes.iter().for_each(|(file, change)| change.make(bench.files.path(), *file));
             bench.check(&engines()[which]);
         }
+    }
+}
+
+/// A file is read whole by the split in which it begins if it is no longer than that; but two tiles may share a file that is
+/// as long as one of them.
+#[test]
+fn a_file_as_long_as_a_tile_and_a_split_loses_nothing() {
+    let engine = engine(2);
+    for seed in 0..8 {
+        let bench =
+            Bench { split_bytes: TILE_BYTES, ..Bench::new(&[words(seed, 2000), words(seed, 9)]) };
+        bench.check(&engine);
+        for tiles in [5, 2, 1] {
+            Change::Keep(tiles * TILE_BYTES).make(bench.files.path(), 0);
+            bench.check(&engine);
+        }
+        Change::Delete(0, 700).make(bench.files.path(), 0);
+        Change::Append(vec![b'x'; 700]).make(bench.files.path(), 0);
+        bench.check(&engine);
+    }
+}
+
+/// And it is saved when the run ends, if never before.
+#[test]
+fn tiles_stay_in_a_state_that_was_to_keep_its_result() {
+    let bench = Bench::new(&[words(1, 2000)]);
+    let engine = engine(2);
+    for restored in [0, bench.input_bytes()] {
+        let state =
+            State::new(bench.states.path(), "result").save_every(SaveEvery::Time(Duration::MAX));
+        let state = Some(state.incremental(Incremental::default()).keep(Keep::Result));
+        let options = Options { state, ..Options::default() };
+        let output = engine.job(&JOB).options(&options).run(bench.input()).unwrap();
+        assert_eq!(output.stats().restored_bytes, restored);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The places of tiles and splits. All files lie end to end in one line of bytes. A tile is a stretch of it:
 //! either a piece of one file that is at least a tile long, counted from that file's start, or a pack of
 //! consecutive whole smaller files. A tile's splits are equal stretches of it; a file no longer than a split
-//! is read whole by the split in which it begins.
+//! is read whole by the split in which it begins, if it is all in one tile.
 //!
 //! Cutting big files from their own start keeps their tiles where they are when another file changes.
 
@@ -140,13 +140,16 @@ impl Layout {
         let first = self.starts.partition_point(|&start| start <= from) - 1;
         (first..self.starts.len() - 1)
             .take_while(move |&file| self.starts[file] < to)
-            .filter_map(move |file| self.extent(file, from, to))
+            .filter_map(move |file| self.extent(file, &tile.bytes, from..to))
     }
 
-    /// Returns the part of a file that belongs to the split that covers `from..to`.
-    fn extent(&self, file: usize, from: u64, to: u64) -> Option<Extent> {
+    /// Returns the part of a file that belongs to a split of a tile.
+    fn extent(&self, file: usize, tile: &Range<u64>, split: Range<u64>) -> Option<Extent> {
         let (start, end) = (self.starts[file], self.starts[file + 1]);
-        let bytes = if self.whole || end - start <= self.split_bytes {
+        let Range { start: from, end: to } = split;
+        // Of a file as long as a tile, two tiles may have a part where tiles were found again.
+        let is_inside = tile.start <= start && end <= tile.end;
+        let bytes = if self.whole || is_inside && end - start <= self.split_bytes {
             if start < from { start..start } else { start..end }
         } else {
             start.max(from)..end.min(to)
