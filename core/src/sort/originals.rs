@@ -7,7 +7,7 @@
 
 use super::records::{Form, Kind};
 use super::source::{Section, Source};
-use super::store::too_long;
+use super::store::{RECORD_BYTES_MOST, too_long};
 use crate::error::{InputError, MemoryError, Result};
 use crate::failure::Failure;
 use crate::ingest::Means;
@@ -156,7 +156,7 @@ impl Originals {
     #[cold]
     fn note_long(&self, at: u64, length: u64) -> Result<u64> {
         // A line without its newline gets one.
-        if length >= u64::from(u32::MAX) {
+        if length >= RECORD_BYTES_MOST as u64 {
             return Err(too_long(length as usize));
         }
         self.long.lock().insert(at, length);

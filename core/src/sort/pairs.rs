@@ -26,7 +26,7 @@ use crate::storage::Scratch;
 use crate::sync::Mutex;
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, ThreadId};
 
@@ -63,6 +63,8 @@ pub struct PairSort<'e> {
     division: OnceLock<Division>,
     /// Piles, each of the worker that fills it, with the number of the task that it took last.
     piles: Mutex<Vec<(ThreadId, u32, Pile)>>,
+    /// Whether a pile was lost with a task that did not end.
+    lacks: AtomicBool,
 }
 
 /// Pairs of a task that ended before it was known where they go.
@@ -81,7 +83,8 @@ struct Division {
     sections: Vec<(Range<usize>, Range<usize>)>,
 }
 
-/// Takes the pairs of one task. Pairs of one that is dropped before [`end`](Putting::end) are lost.
+/// Takes the pairs of one task. Pairs of one that is dropped before [`end`](Putting::end) are lost; if some of them were
+/// among those of earlier tasks already, [`sorted`](PairSort::sorted) fails.
 pub struct Putting<'p, 'e> {
     sort: &'p PairSort<'e>,
     task: u32,
@@ -130,6 +133,7 @@ impl<'e> PairSort<'e> {
             early_bytes: AtomicU64::new(0),
             division: OnceLock::new(),
             piles: Mutex::default(),
+            lacks: AtomicBool::new(false),
         })
     }
 
@@ -154,8 +158,13 @@ impl<'e> PairSort<'e> {
     /// Ends the taking of pairs, when all tasks have ended.
     ///
     /// # Errors
-    /// Those of memory and storage, and [`Error::Cancelled`].
+    /// Those of memory and storage, [`Error::Cancelled`], and [`Error::Record`] if pairs of ended tasks were lost with one
+    /// that did not end.
     pub fn sorted(self) -> Result<SortedPairs<'e>> {
+        if self.lacks.load(Ordering::Relaxed) {
+            let cause = "a task of the same thread was dropped before its end";
+            return Err(Error::Record { place: Place::stage(STAGE), cause: cause.into() });
+        }
         self.divide(None, true);
         let mut by_worker: Vec<Vec<Early>> = Vec::new();
         for early in std::mem::take(&mut *self.early.lock()) {
@@ -328,14 +337,15 @@ impl Putting<'_, '_> {
         let worker = thread::current().id();
         if self.scatter.is_none() && self.sort.division.get().is_none() {
             self.count_waiting();
-            let Putting { sort, task, buffer, count, .. } = self;
+            let Putting { sort, task, count, .. } = self;
             if count > 0 {
-                sort.early.lock().push(Early { worker, task, pairs: buffer, count });
+                let pairs = std::mem::take(&mut self.buffer);
+                sort.early.lock().push(Early { worker, task, pairs, count });
             }
             return Ok(());
         }
         self.flush()?;
-        if let Some(scatter) = self.scatter {
+        if let Some(scatter) = self.scatter.take() {
             self.sort.piles.lock().push((worker, self.task, scatter.pile));
         }
         Ok(())
@@ -383,6 +393,15 @@ impl Putting<'_, '_> {
         self.buffer.clear();
         self.full = BUFFER_BYTES;
         Ok(())
+    }
+}
+
+impl Drop for Putting<'_, '_> {
+    /// The thread's pairs of earlier tasks go with this one's.
+    fn drop(&mut self) {
+        if self.scatter.is_some() {
+            self.sort.lacks.store(true, Ordering::Relaxed);
+        }
     }
 }
 

@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 /// In front of a segment: its stretch and its length.
 pub(super) const HEADER_BYTES: usize = 8;
+/// A record that fills a chunk, whose length is saved as a number of 32 bits.
+pub(super) const RECORD_BYTES_MOST: usize = u32::MAX as usize - HEADER_BYTES;
 /// Memory is taken in pieces of this size at most: a huge page.
 const SLAB_BYTES_MOST: usize = 2 << 20;
 const SLAB_BYTES_LEAST: usize = 64 << 10;
@@ -260,8 +262,10 @@ impl Pile {
     }
 
     fn append_large(&mut self, range: u32, stretch: u32, record: &[u8]) -> Result<()> {
-        let Ok(length) = u32::try_from(record.len()) else { return Err(too_long(record.len())) };
-        let header = header(stretch, length);
+        if record.len() > RECORD_BYTES_MOST {
+            return Err(too_long(record.len()));
+        }
+        let header = header(stretch, record.len() as u32);
         let bytes = HEADER_BYTES + record.len();
         // Each range may need a chunk besides, which is of a slab.
         let others =
@@ -457,7 +461,7 @@ impl Pile {
 /// Returns the error of a record that is too long to be sorted.
 pub(super) fn too_long(bytes: usize) -> Error {
     let place = Place::stage("a record to be sorted");
-    let cause = format!("{bytes} bytes; a record has at most {}", u32::MAX);
+    let cause = format!("{bytes} bytes; a record has at most {RECORD_BYTES_MOST}");
     Error::Record { place, cause: cause.into() }
 }
 

@@ -106,6 +106,25 @@ fn each_kind_of_pairs_is_sorted() {
     }
 }
 
+/// The pairs of a task are put to those of earlier tasks of its thread.
+#[test]
+fn a_task_that_does_not_end_fails_the_sort() {
+    let storage: Arc<dyn Storage> = Arc::new(Disk::new(std::env::temp_dir()));
+    let engine = limited(1, 6 << 20, &storage);
+    let options = Options::default();
+    let sort = engine.pair_sort(vec![Box::default()], 2, &options).unwrap();
+    let put = |task: u32, count: u32| {
+        let mut pairs = sort.begin(task, 1);
+        (0..count).for_each(|at| pairs.put(&mixed(task, at).to_be_bytes(), &[7; 100]).unwrap());
+        pairs
+    };
+    put(0, 40_000).end().unwrap();
+    drop(put(1, 0));
+    drop(put(2, 10_000));
+    let refused = sort.sorted().map(drop).unwrap_err();
+    assert!(refused.to_string().contains("was dropped before its end"), "{refused}");
+}
+
 #[test]
 fn nothing_is_sorted_too() {
     let engine = Engine::builder().workers(2).build().unwrap();
