@@ -411,6 +411,14 @@ class Mapper:
             )
         if self.records.cut == "batches":
             return batch_of(data)
+        if self.records.chains is not None:
+            # Arrow knows no such delimiters, so each record is copied.
+            split = self.records.chains.split(data)
+            if not split[-1]:
+                split.pop()
+            records = pyarrow.array(split, pyarrow.large_binary())
+            text = pyarrow.large_string()
+            return records.cast(text) if self.records.encoding else records
         import pyarrow.compute as compute
 
         kind = (

@@ -6,6 +6,8 @@ It must import neither the native module nor the rest of the package.
 from __future__ import annotations
 
 import pickle
+import re
+from itertools import islice
 from typing import Any
 
 
@@ -15,6 +17,8 @@ class Records:
     def __init__(self, cut: Any, encoding: str | None) -> None:
         self.cut = cut
         self.encoding = encoding
+        self.chains = _chains(cut) if isinstance(cut, bytes) else None
+        """Matches the bytes between two records, if the delimiter overlaps itself."""
 
     def of(self, data: bytes) -> list[Any]:
         """Return the records of a split."""
@@ -35,6 +39,8 @@ class Records:
             records = [*data.split(), b""]
         elif self.cut == "csv":
             records = _rows(data)
+        elif self.chains is not None:
+            records = self.chains.split(data)
         else:
             records = data.split(b"\n" if self.cut == "lines" else self.cut)
         if not records[-1]:
@@ -53,11 +59,31 @@ class Records:
             return sum(len(row) + 1 for row in _rows(data)[:number])
         if self.cut == "whitespace":
             return _offset_of_word(data, number)
+        if self.chains is not None:
+            ends = (chain.end() for chain in self.chains.finditer(data))
+            return next(islice(ends, number - 1, None)) if number else 0
         end: bytes = b"\n" if self.cut == "lines" else self.cut
         at = 0
         for _ in range(number):
             at = data.index(end, at) + len(end)
         return at
+
+
+def _chains(delimiter: bytes) -> re.Pattern[bytes] | None:
+    """Return what matches chains of a delimiter that overlaps itself, each of which is one delimiter for the engine:
+    see `delimiter.rs` of `input/`."""
+    more: list[bytes] = []
+    for by in range(1, len(delimiter)):
+        # The engine takes the nearest delimiter, so what begins with a nearer one is never taken.
+        if delimiter.startswith(delimiter[by:]) and not any(
+            delimiter[-by:].startswith(one) for one in more
+        ):
+            more.append(delimiter[-by:])
+    if not more:
+        return None
+    return re.compile(
+        re.escape(delimiter) + b"(?:" + b"|".join(map(re.escape, more)) + b")*"
+    )
 
 
 def _rows(data: bytes) -> list[bytes]:

@@ -23,6 +23,7 @@ from conftest import companions_of
 from functions_from_terms import Record, Term, bytes_of, mapped, pairs_of
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
+from tegula._records import Records
 from tegula.job import Job
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "25"))
@@ -170,6 +171,19 @@ def options_of(how: dict[str, Any]) -> dict[str, Any]:
     return {"workers": 2, "memory": resident + memory}
 
 
+def set_sizes(patch: pytest.MonkeyPatch, how: dict[str, Any]) -> None:
+    """Run jobs with the sizes of their pieces."""
+    plan_of = Job._plan
+
+    def with_sizes(self: Job, *arguments: Any) -> dict[str, Any]:
+        sizes = {
+            name: how[name] for name in ("split_bytes", "part_bytes", "tile_bytes")
+        }
+        return {**plan_of(self, *arguments), **sizes}
+
+    patch.setattr(Job, "_plan", with_sizes)
+
+
 def check_job(
     data: bytes, end: bytes, term: Term, combine: str, how: dict[str, Any], on: str
 ) -> None:
@@ -180,15 +194,7 @@ def check_job(
         for key, value in pairs_of(term, record):
             groups[key].append(value)
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        plan_of = Job._plan
-
-        def with_sizes(self: Job, *arguments: Any) -> dict[str, Any]:
-            sizes = {
-                name: how[name] for name in ("split_bytes", "part_bytes", "tile_bytes")
-            }
-            return {**plan_of(self, *arguments), **sizes}
-
-        patch.setattr(Job, "_plan", with_sizes)
+        set_sizes(patch, how)
         file = Path(folder) / "data"
         file.write_bytes(data)
         cut = "lines" if end == b"\n" else end
@@ -223,6 +229,53 @@ def test_random_functions_in_threads(**job: Any) -> None:
 @given(**JOB)
 def test_random_functions_in_processes(**job: Any) -> None:
     check_job(**job, on="processes")
+
+
+def paragraphs_of(data: bytes, end: bytes) -> tuple[list[bytes], list[int]]:
+    """The records between chains of delimiters that overlap, and where each begins."""
+    records, offsets = [], []
+    begin = at = 0
+    while begin < len(data):
+        at = data.find(end, begin)
+        offsets.append(begin)
+        if at < 0:
+            records.append(data[begin:])
+            break
+        records.append(data[begin:at])
+        while nexts := [
+            by for by in range(1, len(end)) if data.startswith(end, at + by)
+        ]:
+            at += nexts[0]
+        begin = at + len(end)
+    return records, offsets
+
+
+@examples(4)
+@given(
+    data=st.lists(st.sampled_from([b"a", b"b", b"\n"]), max_size=60).map(b"".join),
+    end=st.sampled_from([b"\n\n", b"aa", b"aba", b"aab", b"aabaa", b"abab", b"\n\n\n"]),
+    how=SETTINGS,
+)
+def test_delimiters_that_overlap_are_one(
+    data: bytes, end: bytes, how: dict[str, Any]
+) -> None:
+    data *= how["copies"]
+    expected, offsets = paragraphs_of(data, end)
+    records = Records(end, None)
+    assert records.of(data) == expected
+    assert [records.offset(data, n) for n in range(len(expected))] == offsets
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        set_sizes(patch, how)
+        file = Path(folder) / "data"
+        file.write_bytes(data)
+        source = tg.text(file, cut=end, encoding=how["encoding"], plain=True)
+        counted = source.map(lambda record: record, on="threads").count()
+        arrow = source.map_arrow(lambda records: {"key": records}, on="threads").count()
+        counts = Counter(
+            record.decode() if how["encoding"] else record for record in expected
+        )
+        assert counted.run(**options_of(how)).to_dict() == counts
+        assert arrow.run(**options_of(how)).to_dict() == counts
 
 
 @examples(2)
