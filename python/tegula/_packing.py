@@ -338,11 +338,25 @@ def array_rows(numpy: Any, answer: Any) -> tuple[list[Any], list[Any]]:
     return keys.tolist(), values.tolist() if values.ndim == 1 else list(values)
 
 
+def _exceeds_int64(values: Any) -> bool:
+    """Return whether an array of numpy's has integers that 64 bits with a sign do not hold."""
+    return (
+        values.dtype.kind == "u"
+        and values.dtype.itemsize == 8
+        and bool(values.size)
+        and int(values.max()) >= 2**63
+    )
+
+
 def _array_keys(numpy: Any, answer: Any) -> Any:
     _check_columns(answer)
     keys = numpy.asarray(answer["key"])
     if keys.dtype.kind not in "iub":
         raise Refused(f"keys are of type {keys.dtype}: map_array takes integers")
+    if _exceeds_int64(keys):
+        raise Refused(
+            f"a key is {keys.max()}: integer keys have 64 bits, one of them for the sign"
+        )
     return numpy.ascontiguousarray(keys.ravel(), dtype="<i8")
 
 
@@ -447,6 +461,11 @@ def array_columns(
         elif values.dtype.kind == "f":
             values = numpy.ascontiguousarray(values, dtype="<f8")
             sections.append(_floats(place, values.data, None))
+        elif _exceeds_int64(values):
+            wide = numpy.zeros((len(values), 2), dtype="<u8")
+            wide[:, 0] = values
+            head = struct.pack("<BBBBI", place, WIDE, False, 0, len(values))
+            sections.append([head, wide.data])
         elif values.dtype.kind in "iub":
             values = numpy.ascontiguousarray(values, dtype="<i8")
             sections.append(

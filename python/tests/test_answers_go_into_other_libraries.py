@@ -384,6 +384,25 @@ def test_values_of_arrays_are_kept_reduced_and_merged(on: str) -> None:
     assert numbers.collect().run().to_dict() == {0: [0, 2, 4, 6, 8], 1: [1, 3, 5, 7, 9]}
 
 
+def test_integers_without_a_sign_are_what_they_are() -> None:
+    numbers = np.array([2**64 - 1, 2**63, 2, 2**63 - 1], np.uint64)
+    source = tg.array(numbers, engine=tg.Engine(workers=1))
+    ones = np.ones(4, int)
+    values = source.map_array(lambda rows: (ones[: len(rows)], rows))
+    for combine, expected in [("sum", 2**65), ("min", 2), ("max", 2**64 - 1)]:
+        assert getattr(values, combine)().run().to_dict() == {1: expected}
+    assert values.mean().run().to_dict() == {1: 2.0**63}
+    columns = source.map_array(lambda rows: {"key": ones[: len(rows)], "v": rows})
+    both = columns.agg(total=tg.sum("v"), n=tg.count()).run().to_dict()
+    assert both == {1: {"total": 2**65, "n": 4}}
+    keyed = source.map_array(lambda rows: (rows, rows))
+    for pairs in (keyed.sum(), keyed.count(), keyed.collect()):
+        with pytest.raises(tg.BadRecord, match=r"18446744073709551615.* 64 bits"):
+            pairs.run()
+    small = tg.array(numbers[2:]).map_array(lambda rows: (rows, rows)).sum().run()
+    assert small.to_dict() == {2: 2, 2**63 - 1: 2**63 - 1}
+
+
 def test_arrays_that_cannot_be_read() -> None:
     for values in [
         np.array(5),
