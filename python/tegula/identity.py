@@ -488,7 +488,7 @@ class _Walk:
             _refuse(name, "is a library, whose content is not looked at")
         elif _is_of(kind, _BY_CLASS):
             self.add("by", "class")
-        elif _is_of(kind, (("numpy", ("ndarray", "memmap")),)):
+        elif _is_of(kind, (("numpy", ("ndarray",)),)):
             self.array(value, name)
         elif kind.__module__.startswith("numba.") and hasattr(value, "py_func"):
             # Its pickle has a number that is drawn.
@@ -497,9 +497,16 @@ class _Walk:
             self.reduced(value, name)
 
     def array(self, value: Any, name: str) -> None:
-        """Add an array of numpy's by its bytes."""
+        """Add an array of numpy's by its bytes; of a derived class, with what it has beside them, such as a mask."""
         import numpy
 
+        kind: Any = type(value)
+        if kind.__reduce__ is not numpy.ndarray.__reduce__:
+            self.reduced(value, name)
+            return
+        if kind not in (numpy.ndarray, numpy.memmap):
+            self.value(getattr(value, "__dict__", None), name)
+            value = value.view(numpy.ndarray)
         self.value(value.dtype, name)
         self.add("shape", repr(value.shape))
         if value.dtype.hasobject:

@@ -50,6 +50,16 @@ class Keyed(dict):
     pass
 
 
+class Measured(numpy.ndarray):
+    unit: str
+
+    @staticmethod
+    def of(value: float, unit: str) -> Measured:
+        measured = numpy.full(2, value).view(Measured)
+        measured.unit = unit
+        return measured
+
+
 @numba.njit
 def compiled(x):
     return x + 1
@@ -103,6 +113,12 @@ VALUES: list[tuple[Callable[[], object], Callable[[], object]]] = [
     (lambda: numpy.zeros(0), lambda: numpy.zeros((0, 2))),
     (lambda: numpy.ones((4, 4))[::2], lambda: numpy.ones((4, 4))[::4]),
     (lambda: numpy.array([{"a"}, 1], object), lambda: numpy.array([{"b"}, 1], object)),
+    (lambda: numpy.rec.array([(1,)]), lambda: numpy.rec.array([(2,)])),
+    (lambda: Measured.of(1, "m"), lambda: Measured.of(1, "km")),
+    (
+        lambda: numpy.ma.array([1, 2], mask=[True, False]),
+        lambda: numpy.ma.array([1, 2], mask=[False, True]),
+    ),
     (lambda: numpy.float64(3), lambda: numpy.float32(3)),
     (lambda: numpy.add, lambda: numpy.subtract),
     (lambda: numpy.random.default_rng(5), lambda: numpy.random.default_rng(6)),
