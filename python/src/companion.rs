@@ -21,11 +21,13 @@ use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
 use std::iter;
 use std::mem::MaybeUninit;
+use std::net::Shutdown;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
@@ -283,6 +285,8 @@ impl Drop for Waiting {
 pub(crate) struct Companions {
     zygote: Mutex<Zygote>,
     zygote_pid: i32,
+    /// The zygote's, for an end while a worker waits for a reply.
+    control: Arc<UnixStream>,
     idle: Mutex<Vec<Companion>>,
     seating: Seating,
     all: Mutex<Vec<Pid>>,
@@ -292,8 +296,7 @@ pub(crate) struct Companions {
 
 struct Zygote {
     child: Child,
-    /// `None` when its end is wanted.
-    control: Option<UnixStream>,
+    control: Arc<UnixStream>,
     /// Whether it could load the function; `None` until it has said so.
     loaded: Option<Result<(), Raised>>,
 }
@@ -324,6 +327,7 @@ impl Companions {
         zygote.send(b'I', program, &[]).map_err(failed)?;
         Ok(Companions {
             zygote_pid: zygote.child.id().cast_signed(),
+            control: Arc::clone(&zygote.control),
             zygote: Mutex::new(zygote),
             idle: Mutex::default(),
             seating,
@@ -404,6 +408,9 @@ impl Companions {
             return Err("interrupted".into());
         }
         let gone = |cause: io::Error| -> Cause {
+            if self.is_killed.load(Ordering::Acquire) {
+                return "interrupted".into();
+            }
             let advice = "it was killed, perhaps because memory was short; run again";
             format!("the process that starts those of the function has ended ({cause}): {advice}")
                 .into()
@@ -456,12 +463,17 @@ impl Companions {
         pids.into_iter().chain([self.zygote_pid]).map(proportional_bytes).sum()
     }
 
+    /// Ends companions, and the zygote, which may be in the middle of an import or of a setup that never ends.
     fn kill(&self) {
-        self.is_killed.store(true, Ordering::Release);
+        if self.is_killed.swap(true, Ordering::AcqRel) {
+            return;
+        }
         // The zygote waits for none of them before it is asked to, so each number is still theirs.
         for pid in self.all.lock().iter() {
             let _: Result<(), Errno> = kill_process(*pid, Signal::KILL);
         }
+        // The worker that waits for a reply sees an end. So does the zygote, which ends companions that it forks meanwhile.
+        let _ = self.control.shutdown(Shutdown::Both);
     }
 }
 
@@ -473,7 +485,7 @@ impl Drop for Companions {
 
 impl Drop for Zygote {
     fn drop(&mut self) {
-        self.control = None;
+        let _ = self.control.shutdown(Shutdown::Both);
         let began = Instant::now();
         while !matches!(self.child.try_wait(), Ok(Some(_))) {
             if began.elapsed() > GRACE {
@@ -494,7 +506,7 @@ impl Zygote {
             .args(["-P", file, &std::process::id().to_string()])
             .stdin(OwnedFd::from(theirs))
             .spawn()?;
-        let mut zygote = Zygote { child, control: Some(control), loaded: None };
+        let mut zygote = Zygote { child, control: Arc::new(control), loaded: None };
         zygote.send(b'S', setting, &[])?;
         Ok(zygote)
     }
@@ -506,7 +518,7 @@ impl Zygote {
         payload: &[u8],
         files: &[std::os::fd::BorrowedFd<'_>],
     ) -> io::Result<()> {
-        let control = self.control.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        let mut control = &*self.control;
         let mut head = [letter; 9];
         head[1..].copy_from_slice(&(payload.len() as u64).to_le_bytes());
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
@@ -514,7 +526,7 @@ impl Zygote {
         if !files.is_empty() {
             beside.push(SendAncillaryMessage::ScmRights(files));
         }
-        let sent = sendmsg(&*control, &[IoSlice::new(&head)], &mut beside, SendFlags::NOSIGNAL)?;
+        let sent = sendmsg(control, &[IoSlice::new(&head)], &mut beside, SendFlags::NOSIGNAL)?;
         control.write_all(&head[sent..])?;
         control.write_all(payload)
     }
@@ -534,7 +546,7 @@ impl Zygote {
 
     /// Waits for a reply: its status, the length of its payload as 8 bytes, the payload.
     fn reply(&mut self) -> io::Result<(u8, Vec<u8>)> {
-        let control = self.control.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        let mut control = &*self.control;
         let mut head = [0; 9];
         control.read_exact(&mut head)?;
         let [status, length @ ..] = head;

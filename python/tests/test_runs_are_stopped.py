@@ -74,6 +74,36 @@ def test_a_stream_is_stopped(path: Path) -> None:
     assert companions_of(os.getpid()) == []
 
 
+@pytest.mark.parametrize("ends_by", ["run", "stream"])
+def test_a_setup_that_does_not_return_is_stopped(path: Path, ends_by: str) -> None:
+    stop = tg.Cancel()
+    stopped = []
+
+    def forever() -> None:
+        while True:
+            time.sleep(0.1)
+
+    def later() -> None:
+        wait_for_companions(os.getpid(), least=1)
+        # Setup has begun some tenths of a second after its process.
+        time.sleep(1)
+        stopped.append(time.monotonic())
+        stop.cancel()
+
+    job = tg.text(path).map(str.split, setup=forever).count()
+    thread = threading.Thread(target=later)
+    thread.start()
+    with pytest.raises(tg.Interrupted):
+        if ends_by == "run":
+            job.run(cancel=stop)
+        else:
+            list(job.stream(cancel=stop))
+    assert time.monotonic() - stopped[0] < 2
+    thread.join()
+    assert companions_of(os.getpid()) == []
+    assert len(tg.text(path).map(str.split, setup=time.time).count().run()) > 0
+
+
 PROGRAM = """
     import ctypes, sys, time
     import tegula as tg
@@ -84,6 +114,7 @@ PROGRAM = """
     source = tg.text(path)
     pairs = {{
         "sleeping": lambda: source.map(endless),
+        "setup": lambda: source.map(str.split, setup=lambda: endless("")),
         "busy": lambda: source.map(lambda line: [0 for _ in iter(int, 1)]),
         "threads": lambda: source.map(endless, on="threads"),
         "native": lambda: source.map_native((sys.argv[3], "endless")),
@@ -121,16 +152,18 @@ def start(path: Path, kind: str, *more: object) -> subprocess.Popen[str]:
     return program
 
 
-@pytest.mark.parametrize("kind", ["sleeping", "busy"])
+@pytest.mark.parametrize("kind", ["sleeping", "busy", "setup"])
 def test_an_interrupt_ends_a_run_within_a_second(path: Path, kind: str) -> None:
     program = start(path, kind)
-    wait_for_companions(program.pid)
+    # During its setup, there is only the process that the others are forked from.
+    wait_for_companions(program.pid, least=1 if kind == "setup" else 2)
+    time.sleep(1 if kind == "setup" else 0)
     below = companions_of(program.pid)
     began = time.monotonic()
     # As a terminal does: to all processes of the group.
     os.killpg(program.pid, signal.SIGINT)
     printed, errors = program.communicate(timeout=20)
-    assert float(printed) - began < 1
+    assert float(printed) - began < (2 if kind == "setup" else 1)
     assert errors.rstrip().endswith("KeyboardInterrupt")
     assert not any(map(is_alive, below))
 
