@@ -120,7 +120,8 @@ class Pairs(Frozen):
     def agg(self, **columns: Column) -> Job:
         """Combine several entries of each value, which is a dict: `agg(n=tg.count(), slowest=tg.max("ms"))`.
 
-        A value may lack an entry. At most 8 columns.
+        A value may lack an entry. At most 8 columns, none of which is named as the key is in tables and files: `key` or
+        `key_hex`.
 
         >>> sizes = tg.text("requests.txt").map(lambda line: (line[0], {"bytes": int(line[11:])}))
         >>> sizes.agg(n=tg.count(), most=tg.max("bytes")).run().to_dict()
@@ -132,6 +133,10 @@ class Pairs(Frozen):
             if not isinstance(column, Column):
                 raise OptionError(
                     f'agg: {name}={column!r} is no column; give one as tg.sum("ms")'
+                )
+            if name in ("key", "key_hex"):
+                raise OptionError(
+                    f"agg: {name} is the name of the key; give the column another one"
                 )
         of = [(name, column.kind, column.source) for name, column in columns.items()]
         return self._combine("agg", of)

@@ -290,6 +290,8 @@ def test_options_that_cannot_be_meant(path: Path) -> None:
         lambda: source.map(str, on="moon"),
         lambda: source.map(str).agg(),
         lambda: source.map(str).agg(n=5),
+        lambda: source.map(str).agg(key=tg.count()),
+        lambda: source.map(str).agg(key_hex=tg.count()),
         lambda: source.map(str).agg(**{f"c{n}": tg.count() for n in range(9)}).run(),
         lambda: source.map_array(str),
         lambda: source.map_split(str).count().run(skip_bad=True),
