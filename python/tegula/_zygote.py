@@ -78,7 +78,11 @@ def load(program: bytes) -> tuple[Any, bytes | None]:
     """Load the program: what the function needs is imported now, before companions are forked."""
     companion = sys.modules["_tegula_map._companion"]
     try:
-        return companion.Mapper(pickle.loads(program)), None
+        loaded = pickle.loads(program)
+        if loaded.get("imported"):
+            # It takes part of a tenth of a second to import.
+            importlib.import_module("_tegula_map.imported").check(loaded["imported"])
+        return companion.Mapper(loaded), None
     except BaseException as error:
         text_and_pickle = b"".join(companion.packed_failure(0, error))[8:]
         return None, text_and_pickle

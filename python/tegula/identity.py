@@ -6,7 +6,7 @@ distribution and its version. Code is taken from its compiled form (`reach.py`),
 annotations change nothing. What cannot be followed is an error that asks for `version=`.
 
 Each value has a digest of its own, which its holder includes. So it does not matter whether equal values are one
-object, which differs between a file and the cells of a notebook.
+object, which differs between a file and the cells of a notebook. It must not import the native module.
 """
 
 from __future__ import annotations
@@ -24,22 +24,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from tegula.errors import OptionError
-from tegula.installed import (
-    DYNAMIC,
-    distribution,
-    is_installed,
-    is_module_installed,
-)
-from tegula.reach import CannotFollow, Reach, instructions, reaches
+from .errors import OptionError
+from .installed import DYNAMIC, distribution, is_installed, is_module_installed, named
+from .reach import CannotFollow, Reach, instructions, reaches
 
 _SCALARS = (int, float, complex, str, bytes, bool, type(None), type(...))
 
 _BUILTINS = (
-    types.BuiltinFunctionType,
-    types.MethodDescriptorType,
-    types.WrapperDescriptorType,
-    types.MethodWrapperType,
+    *(types.BuiltinFunctionType, types.MethodDescriptorType),
+    *(types.WrapperDescriptorType, types.MethodWrapperType),
     types.ClassMethodDescriptorType,
 )
 
@@ -48,12 +41,14 @@ _NO_MEMBERS = (
     *("__doc__", "__dict__", "__weakref__", "__module__", "__annotations__"),
     *("__annotations_cache__", "__annotate_func__", "__annotate__", "_abc_impl"),
     *("__firstlineno__", "__static_attributes__", "__slotnames__"),
+    "_value2member_map_",
 )
 
+# What a pickle has by its name.
+_NAMED = (types.FunctionType, type, functools._lru_cache_wrapper)
+
 # Variables of a module that say where it is, not what it does.
-_PLACES = (
-    *("__name__", "__file__", "__doc__", "__package__", "__path__", "__cached__"),
-)
+_PLACES = ("__name__", "__file__", "__doc__", "__package__", "__path__", "__cached__")
 
 # Objects of which only the class counts: a lock is held or not, a log is written somewhere.
 _BY_CLASS = (
@@ -61,6 +56,8 @@ _BY_CLASS = (
     ("logging", ("Logger", "RootLogger")),
     ("os", ("_Environ",)),
 )
+
+_HASH = functools.partial(hashlib.blake2b, digest_size=20)
 
 # All functions that `functools.singledispatch` makes have this code.
 _DISPATCH = functools.singledispatch(lambda value: value).__code__  # type: ignore[attr-defined]
@@ -75,6 +72,8 @@ class Followed:
     classes: list[str] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     installed: list[str] = field(default_factory=list)
+    imported: set[tuple[str, str]] = field(default_factory=set)
+    """What is of a module of the user's: the module, and the name in it."""
 
 
 def identity(function: Any, args: tuple[Any, ...], version: str | None) -> str:
@@ -87,7 +86,7 @@ def identity(function: Any, args: tuple[Any, ...], version: str | None) -> str:
 
 def followed(function: Any, args: tuple[Any, ...]) -> Followed:
     """Follow a function with its arguments. Raises an `OptionError` that names what cannot be followed."""
-    walk = _Walk()
+    walk = Walk()
     python = "Python {}.{}".format(*sys.version_info[:2])
     walk.add("python", python)
     try:
@@ -111,15 +110,11 @@ def _refuse(name: str, why: str) -> NoReturn:
     ) from None
 
 
-def _new_hash() -> Any:
-    return hashlib.blake2b(digest_size=20)
-
-
-class _Walk:
+class Walk:
     """A walk over all that a function reaches."""
 
     def __init__(self) -> None:
-        self.hash = _new_hash()
+        self.hash = _HASH()
         self.found = Followed()
         self.known: dict[int, bytes] = {}
         """The digests of values, by their `id`."""
@@ -173,7 +168,7 @@ class _Walk:
 
     def alone(self, walk: Callable[[], None]) -> bytes:
         """Return the digest of what a walk adds."""
-        holder, self.hash = self.hash, _new_hash()
+        holder, self.hash = self.hash, _HASH()
         try:
             walk()
             digest: bytes = self.hash.digest()
@@ -184,6 +179,8 @@ class _Walk:
     def content(self, value: Any, name: str) -> None:
         """Add a value that is no scalar."""
         kind = type(value)
+        if isinstance(value, _NAMED):
+            self.place(value)
         if isinstance(value, types.ModuleType):
             self.module(value, name)
         elif isinstance(value, types.FunctionType):
@@ -264,6 +261,13 @@ class _Walk:
                 'uses as an attribute of the module, or give version="..." and change it whenever the map changes'
             )
         self.installed(module.__name__, "")
+
+    def place(self, value: Any) -> None:
+        """Take down the name of what a module of the user's has under that name."""
+        module = sys.modules.get(value.__module__)
+        is_there = module is not None and named(module, value.__qualname__) is value
+        if is_there and not is_module_installed(module):  # type: ignore[arg-type]
+            self.found.imported.add((value.__module__, value.__qualname__))
 
     def refuse_dynamic(self, module: str, called: str) -> None:
         if called in DYNAMIC.get(module, ()):
@@ -390,6 +394,8 @@ class _Walk:
                 return
             name = f"{name}.{attribute}"
             value = self.attribute(module, attribute, name)
+            if not isinstance(value, types.ModuleType):
+                self.found.imported.add((module.__name__, attribute))
         self.value(value, name)
         self.show(name, value)
 
@@ -428,9 +434,7 @@ class _Walk:
     def type(self, kind: type, name: str) -> None:
         module = sys.modules.get(kind.__module__)
         if module is not None and is_module_installed(module):
-            found: Any = module
-            for part in kind.__qualname__.split("."):
-                found = getattr(found, part, None)
+            found = named(module, kind.__qualname__)
             # A class that a library makes for its user is called as if it were the library's.
             is_static = not kind.__flags__ & 1 << 9
             if found is kind or is_static:
@@ -473,8 +477,7 @@ class _Walk:
 
     def object(self, value: Any, name: str) -> None:
         """Add an object: its class, and its parts, as `pickle` would take it apart."""
-        kind = type(value)
-        self.value(kind, name)
+        self.value(kind := type(value), name)
         if isinstance(value, (staticmethod, classmethod)):
             self.value(value.__func__, name)
         elif isinstance(value, property):

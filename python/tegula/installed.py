@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import types
 from pathlib import Path
+from typing import Any
 
 _STANDARD = [
     Path(path).resolve()
@@ -44,6 +45,14 @@ def is_module_installed(module: types.ModuleType) -> bool:
     return is_installed(name.partition(".")[0])
 
 
+def named(module: types.ModuleType, called: str) -> Any:
+    """Return what a module has under a name, which may have dots; none if nothing."""
+    found: Any = module
+    for part in called.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
 @functools.cache
 def is_installed(top: str) -> bool:
     """Return whether a module is installed, by its name without dots. It is found, but not imported."""
@@ -70,7 +79,7 @@ def is_installed(top: str) -> bool:
 def _is_place_installed(place: str, top: str) -> bool:
     """Return whether a file or folder of a module is where modules are installed."""
     # The package itself is known by its version, wherever it is.
-    if top == __name__.partition(".")[0]:
+    if top == "tegula":
         return True
     path = Path(place).resolve()
     if _FOLDERS & set(path.parts):

@@ -443,7 +443,8 @@ class Job(Frozen):
                 )
             return
         # It takes part of a tenth of a second to import, which most runs do without.
-        from tegula.identity import identity
+        from tegula.identity import followed
+        from tegula.imported import imported
         from tegula.requests import request
 
         if job is None:
@@ -459,18 +460,26 @@ class Job(Frozen):
             ("cut", repr(pairs.source.cut)),
             ("combine", repr((combine, self.columns))),
         ]
+        names: set[tuple[str, str]] = set()
+
+        def add(kind: str, function: Any, args: tuple[Any, ...]) -> None:
+            if version is not None:
+                fields.append((kind, f"version {version}"))
+                return
+            found = followed(function, args)
+            fields.append((kind, found.digest))
+            names.update(found.imported)
+
         if pairs.program is not None:
             program = pairs.program
             style = [
                 str(program[name]) for name in ("style", "encoding", "dtype", "shape")
             ]
             fields.append(("style", repr(style)))
-            fields.append(
-                ("code", identity(program["function"], program["args"], version))
-            )
+            add("code", program["function"], program["args"])
             for setup in (program["setup"], program["per_worker"]):
                 if setup is not None:
-                    fields.append(("setup", identity(setup, (), version)))
+                    add("setup", setup, ())
         elif pairs.plan["kind"] == "native":
             fields.append(("code", pairs.native_identity(version)))
             if version is not None:
@@ -480,7 +489,10 @@ class Job(Frozen):
                 "version: this map is the engine's own, and has its own version"
             )
         if self.combine == "merge" and self.reducer is not None:
-            fields.append(("merge", identity(*self.reducer, version)))
+            add("merge", *self.reducer)
+        where = plan.get("reducer") or plan.get("map")
+        if names and where is not None and where["kind"] == "processes":
+            where["program"]["imported"] = imported(names)
         plan["identity"] = fields
 
     def _add_function(

@@ -71,6 +71,123 @@ def test_a_state_is_of_one_job_and_one_input(path: Path, tmp_path: Path) -> None
             source.map(str.split).count().run(**wrong)
 
 
+RICH = """
+import collections, dataclasses, decimal, enum, functools, logging, re, threading
+import numpy
+
+LIMIT = 1
+WORDS = {"a", "b", "cd", ("e", 1)}
+TABLE = numpy.arange(5)
+LOG = logging.getLogger(__name__)
+LOCK = threading.Lock()
+PATTERN = re.compile("a+")
+Pair = collections.namedtuple("Pair", "a b")
+
+class Color(enum.Flag):
+    RED = 1
+    BLUE = 2
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    x: int
+    more: list = dataclasses.field(default_factory=list)
+
+    @functools.cached_property
+    def twice(self):
+        return self.x * 2
+
+class Base:
+    known = {}
+
+    def __init_subclass__(cls):
+        Base.known[cls.__name__] = cls
+
+class Derived(Base):
+    __slots__ = ("a",)
+
+    def itself(self):
+        return Derived
+
+@functools.lru_cache
+def remembered(x):
+    return decimal.Decimal(x) if x < LIMIT else other(x - 1)
+
+def other(x):
+    return remembered(x)
+
+@functools.singledispatch
+def kind(value):
+    return "any"
+
+@kind.register
+def _(value: str):
+    return "text"
+
+def parse(line):
+    with LOCK:
+        LOG.debug(line)
+    made = Point(len(line)).twice, Color.RED | Color.BLUE, Pair(1, 2), Derived().itself()
+    return str((kind(line), made, len(WORDS), TABLE.sum(), PATTERN.match(line), other(0)))
+"""
+
+CHANGED = """
+    import sys
+    from pathlib import Path
+    import tegula as tg
+    import rich_library_of_a_test as rich
+
+    def through(line):
+        return rich.parse(line), rich.LIMIT
+
+    def run(job, function, on="processes", **options):
+        count = tg.text("input").map(function, on=on).count()
+        try:
+            print(job, len(count.run(state="saved", job=job, **options)))
+        except tg.Error as error:
+            print(job, str(error).splitlines()[-1].partition(" of")[0])
+
+    run("a", rich.parse)
+    run("b", through)
+    rich.LIMIT = 2
+    run("c", rich.parse)
+    run("d", through)
+    run("e", through, version="1")
+    run("f", through, on="threads")
+    run("g", str)
+    rich.LIMIT = 1
+    file = Path("rich_library_of_a_test.py")
+    file.write_text(file.read_text().replace("len(WORDS)", "len(WORDS) + 1"))
+    run("a", rich.parse)
+    run("h", rich.parse)
+    run("i", rich.kind)
+"""
+
+
+def test_a_module_that_is_another_one_in_processes_is_refused(tmp_path: Path) -> None:
+    """Processes import it from its file, and the state's digest is of the program's memory."""
+    (tmp_path / "input").write_text("a\nbc\n")
+    (tmp_path / "rich_library_of_a_test.py").write_text(RICH)
+    (tmp_path / "program.py").write_text(textwrap.dedent(CHANGED))
+    done = subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    differs = "state: rich_library_of_a_test"
+    assert done.stdout.splitlines() == [
+        *("a 2", "b 2"),
+        f"c {differs}.other differs from that",
+        f"d {differs}.LIMIT differs from that",
+        # The last one has nothing left to map.
+        *("e 2", "f 2", "g 2", "a 2"),
+        f"h {differs}.parse differs from that",
+        "i 1",
+    ]
+
+
 LIBRARY = """
 def factor():
     # Says more than it does.
