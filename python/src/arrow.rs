@@ -53,7 +53,12 @@ impl Shape {
                 batch = read.batch();
                 read.output.read(portion, &mut batch).map_err(|error| error.to_string())?;
                 for place in 0..batch.len() {
-                    tags[usize::from(batch.key(place).first().copied().unwrap_or(0))] = true;
+                    let tag = match batch.key(place) {
+                        // Behind the integer below it is a float.
+                        [INT_TAG, rest @ ..] if rest.len() > 8 => b'f',
+                        key => key.first().copied().unwrap_or(0),
+                    };
+                    tags[usize::from(tag)] = true;
                 }
                 for (has, column) in has_floats.iter_mut().zip(&batch.columns) {
                     if let Column::Numbers(numbers) | Column::Objects { numbers, .. } = column {
@@ -220,7 +225,7 @@ fn keys(batch: &mut Batch, form: KeyForm, kind: &DataType) -> Result<ArrayRef, A
         }
         DataType::Float64 => {
             let floats = each().map(|key| match key {
-                [INT_TAG, rest @ ..] => int_of(rest).unwrap_or_default() as f64,
+                [INT_TAG, rest @ ..] if rest.len() == 8 => int_of(rest).unwrap_or_default() as f64,
                 key => float_of(&key[1..]).unwrap_or_default(),
             });
             Ok(Arc::new(Float64Array::from_iter_values(floats)))

@@ -65,8 +65,12 @@ pub(crate) fn shown_key<'py>(
             match tag {
                 b's' => text(py, rest),
                 b'b' => Ok(PyBytes::new(py, rest).into_any()),
-                &INT_TAG => Ok(int_of(rest).ok_or_else(malformed)?.into_pyobject(py)?.into_any()),
-                b'f' => Ok(float_of(rest).ok_or_else(malformed)?.into_pyobject(py)?.into_any()),
+                &INT_TAG if rest.len() == 8 => {
+                    Ok(int_of(rest).ok_or_else(malformed)?.into_pyobject(py)?.into_any())
+                }
+                &INT_TAG | b'f' => {
+                    Ok(float_of(rest).ok_or_else(malformed)?.into_pyobject(py)?.into_any())
+                }
                 b't' => {
                     let mut rest = rest;
                     let mut items = Vec::new();
@@ -86,9 +90,10 @@ pub(crate) fn int_of(bytes: &[u8]) -> Option<i64> {
     Some((u64::from_be_bytes(bytes.try_into().ok()?) ^ 1 << 63).cast_signed())
 }
 
-/// Floats are in the order of their bits, of which a negative one's are turned over.
+/// Floats are the last 8 bytes, in the order of their bits, of which a negative one's are turned over. Before them is the
+/// integer below, so that integers and floats are in one order.
 pub(crate) fn float_of(bytes: &[u8]) -> Option<f64> {
-    let bits = u64::from_be_bytes(bytes.try_into().ok()?);
+    let bits = u64::from_be_bytes(*bytes.last_chunk()?);
     Some(f64::from_bits(if bits >> 63 == 1 { bits ^ 1 << 63 } else { !bits }))
 }
 

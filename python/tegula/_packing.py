@@ -7,6 +7,7 @@ of the package beside `_pickling.py`.
 
 from __future__ import annotations
 
+import math
 import operator
 import pickle
 import struct
@@ -79,12 +80,20 @@ def _int_key(number: int) -> bytes:
 
 
 def _float_key(key: float) -> bytes:
+    """Encode a float: whole ones as integers; others behind the integer below them, so that numbers are in order."""
     if key != key:
         raise Refused("a key is NaN, which equals nothing: leave such records out")
-    if key.is_integer() and -(2.0**63) <= key < 2.0**63:
-        return b"i" + _int_key(int(key))
-    (bits,) = struct.unpack("<Q", struct.pack("<d", key))
-    return b"f" + struct.pack(">Q", bits ^ (2**64 - 1 if bits >> 63 else 1 << 63))
+    if -(2.0**63) <= key < 2.0**63:
+        below = math.floor(key)
+        encoded = b"i" + _int_key(below)
+        return encoded if below == key else encoded + _ordered(key)
+    return b"i" + b"\xff" * 8 + _ordered(key) if key > 0 else b"f" + _ordered(key)
+
+
+def _ordered(number: float) -> bytes:
+    """Return the bits of a float, in bytes that are in the order of floats."""
+    (bits,) = struct.unpack("<Q", struct.pack("<d", number))
+    return struct.pack(">Q", bits ^ (2**64 - 1 if bits >> 63 else 1 << 63))
 
 
 def short(key: Any) -> str:
@@ -115,8 +124,8 @@ def shown_key(key: bytes, form: str) -> Any:
             else:
                 item += b"\0"
         return tuple(items)
-    (bits,) = struct.unpack(">Q", rest)
-    if tag == b"i":
+    (bits,) = struct.unpack(">Q", rest[-8:])
+    if tag == b"i" and len(rest) == 8:
         return bits - 2**63
     bits ^= 1 << 63 if bits >> 63 else 2**64 - 1
     return struct.unpack("<d", struct.pack("<Q", bits))[0]
@@ -264,12 +273,10 @@ def order_key(key: Any) -> bytes:
         raise Refused(f"a key is {number}, which exceeds the range of floats") from None
     if nearest != nearest:
         raise Refused("a key is NaN, which has no place in an order")
-    (bits,) = struct.unpack("<Q", struct.pack("<d", nearest + 0.0))
-    head = struct.pack(">Q", bits ^ (2**64 - 1 if bits >> 63 else 1 << 63))
     # What a large integer is more than the float that it is rounded to.
     more = number - int(nearest) if isinstance(number, int) else 0
     try:
-        return b"n" + head + struct.pack(">Q", more + 2**63)
+        return b"n" + _ordered(nearest + 0.0) + struct.pack(">Q", more + 2**63)
     except struct.error:
         raise Refused(f"a key is {number}: give a float or text") from None
 

@@ -476,6 +476,8 @@ class Job(Frozen):
                 str(program[name]) for name in ("style", "encoding", "dtype", "shape")
             ]
             fields.append(("style", repr(style)))
+            # The form of keys, which `_packing.py` writes.
+            fields.append(("form of keys", "2"))
             add("code", program["function"], program["args"])
             for setup in (program["setup"], program["per_worker"]):
                 if setup is not None:

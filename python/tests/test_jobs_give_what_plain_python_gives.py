@@ -228,6 +228,31 @@ def test_keys_are_in_order(tmp_path: Path) -> None:
     assert [key for key, _ in tuples] == expected
 
 
+def test_whole_numbers_and_others_are_in_one_order(tmp_path: Path) -> None:
+    (tmp_path / "one").write_text("x\n")
+    # Each between two neighbours that only an exact comparison tells apart.
+    ends = [2**53 + 1, 2**63 - 1, -(2**63), 2.0**63, -math.nextafter(2.0**63, math.inf)]
+    small = [5e-324, -5e-324, 0, 0.5, -0.5, 1, -1, 1.0, 1.5, -1.5, 2.0, -1e-300, 1e-300]
+    numbers = [*ends, *small, 1e300, -1e300, math.inf, -math.inf, 2.0**53, 1 - 2**-53]
+    source = tg.text(tmp_path / "one")
+    keys = source.map(lambda _, numbers: numbers, args=(numbers,))
+    in_order = sorted(set(numbers))
+    answer = keys.count().run()
+    assert [key for key, _ in answer] == in_order
+    whole = [key for key in in_order if -(2**63) <= key < 2**63 and key == int(key)]
+    assert [key for key, _ in answer if type(key) is int] == whole
+    assert keys.distinct().run().to_list() == in_order
+    assert answer.to_arrow()["key"].to_pylist() == [float(key) for key in in_order]
+    top = source.map(lambda _, numbers: [(n, 1) for n in numbers], args=(numbers,))
+    ranked = top.max().run(top=5)
+    assert [key for key, _ in ranked] == in_order[:5]
+    tuples = [(text, number) for text in ("", "a") for number in in_order]
+    pairs = source.map(lambda _, keys: [(key, 1) for key in keys], args=(tuples[::-1],))
+    assert [key for key, _ in pairs.sum().run()] == tuples
+    given = pairs.reduce(lambda key, values: key).run().to_dict()
+    assert given == {key: key for key in tuples}
+
+
 def test_keys_that_are_equal_are_one_key(tmp_path: Path) -> None:
     (tmp_path / "one").write_text("x\n" * 10)
     keys = [1, 1.0, True, -0.0, 0, False]

@@ -14,7 +14,8 @@
 //!
 //! A reader trusts nothing: user code runs in the process that wrote it.
 
-/// The byte with which an integer key begins; then 8 bytes, big-endian, sign flipped, which are in its order.
+/// The byte with which an integer key begins; then 8 bytes, big-endian, sign flipped, which are in its order. More bytes
+/// follow in a key that is a float: the integer is the one below it.
 pub(crate) const INT_TAG: u8 = b'i';
 
 /// A value of a key.
