@@ -323,7 +323,11 @@ def _arrow_column(pyarrow: Any, answer: Any, name: str) -> Any:
     values = answer[name]
     if isinstance(values, pyarrow.ChunkedArray):
         values = values.combine_chunks()
-    return values if isinstance(values, pyarrow.Array) else pyarrow.array(values)
+    if not isinstance(values, pyarrow.Array):
+        values = pyarrow.array(values)
+    # A null may also be an entry of the dictionary, which `null_count` does not count.
+    is_dictionary = pyarrow.types.is_dictionary(values.type)
+    return values.dictionary_decode() if is_dictionary else values
 
 
 def arrow_rows(pyarrow: Any, answer: Any) -> tuple[list[Any], list[Any]]:
@@ -385,8 +389,6 @@ def arrow_columns(
         there = compute.is_valid(keys)
         keys = keys.filter(there)
         values = [None if one is None else one.filter(there) for one in values]
-    if pyarrow.types.is_dictionary(keys.type):
-        keys = keys.dictionary_decode()
     if pyarrow.types.is_integer(keys.type):
         keys = keys.cast(pyarrow.int64())
         packed = [_arrow_bytes(keys, 8)]

@@ -307,6 +307,30 @@ def test_arrow_batches_with_nulls_and_other_types(path: Path, lines: list[str]) 
         tg.text(path).map_arrow(wrong).sum().run()
 
 
+def test_nulls_in_a_dictionary_of_arrow_are_nulls() -> None:
+    """Its array counts the nulls among its indices alone."""
+
+    def coded(indices, entries):
+        return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), entries)
+
+    rows = tg.batches(pa.table({"row": list("abcde")}), engine=tg.Engine(workers=1))
+    for indices in ([0, 1, 2, 1, 0], [0, 1, 2, None, 0]):
+        names, numbers = coded(indices, ["x", None, "z"]), coded(indices, [1, None, 3])
+        ones = pa.array([1] * 5)
+        keyed = rows.map_arrow(lambda _: {"key": names, "value": ones}, on="threads")  # noqa: B023
+        assert keyed.sum().run().to_dict() == {"x": 2, "z": 1}
+        assert keyed.count().run().to_dict() == {"x": 2, "z": 1}
+        assert keyed.collect().run().to_dict() == {"x": [1, 1], "z": [1]}
+        given = rows.map_arrow(
+            lambda batch: {"key": batch["row"], "value": numbers},  # noqa: B023
+            on="threads",
+        )
+        assert given.sum().run().to_dict() == {"a": 1, "c": 3, "e": 1}
+    halves = coded([0, 1, 1, 0, None], [0.5, 1.5])
+    floats = rows.map_arrow(lambda _: {"key": ones, "value": halves}, on="threads")
+    assert floats.sum().run().to_dict() == {1: 4.0}
+
+
 @pytest.mark.parametrize("on", ["processes", "threads"])
 def test_arrays_by_rows(on: str) -> None:
     points = np.random.default_rng(3).normal(size=(50_000, 3))
