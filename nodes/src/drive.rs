@@ -13,7 +13,7 @@ use crate::task::Task;
 use crate::tile_set::TileSet;
 use crate::tiles::Tiles;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::{Duration, Instant};
 use tegula::holding::{Hold, Pull};
@@ -31,19 +31,23 @@ pub enum Shares {
     Nothing,
 }
 
-/// Which tiles each node had in the last job, by the numbers of nodes with the carrier. The rounds of k-means read the
-/// same tiles again, which are in the memory of the nodes that had them.
+/// What the jobs of a program leave for the next one. Nodes have their numbers with the carrier.
 #[derive(Debug, Default)]
 pub struct Had {
     tiles: Option<Tiles>,
+    /// Which tiles each node had in the last job. The rounds of k-means read the same tiles again, which are in the
+    /// memory of the nodes that had them.
     held: BTreeMap<usize, TileSet>,
+    /// Nodes that the driver has ended. Events of them may still be on the way.
+    ended: BTreeSet<usize>,
 }
 
 impl Had {
     /// Returns what nodes had of these tiles: nothing, if the last job had others.
-    fn of(self, tiles: &Tiles) -> BTreeMap<usize, TileSet> {
-        match self.tiles.is_some_and(|before| before.are_as_large_as(tiles)) {
-            true => self.held,
+    fn of(&mut self, tiles: &Tiles) -> BTreeMap<usize, TileSet> {
+        let held = std::mem::take(&mut self.held);
+        match self.tiles.as_ref().is_some_and(|before| before.are_as_large_as(tiles)) {
+            true => held,
             false => BTreeMap::new(),
         }
     }
@@ -63,6 +67,8 @@ struct Drive<'c, 'h> {
     drawn: Option<Drawn>,
     /// The tiles that nodes had in the job before this one.
     before: BTreeMap<usize, TileSet>,
+    /// Nodes that were ended.
+    ended: &'c mut BTreeSet<usize>,
     /// Nodes that cannot read the input, and wait for one that can.
     asking: Vec<usize>,
     /// Since when no node reads the input, though one needs it.
@@ -119,7 +125,7 @@ fn gather(
     let (members, numbers, heard) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let drawn = options.timeline.clone().map(Drawn::new);
     let (asking, unread) = (Vec::new(), None);
-    let before = std::mem::take(had).of(manager.tiles());
+    let before = had.of(manager.tiles());
     let mut drive = Drive {
         carrier,
         manager,
@@ -129,6 +135,7 @@ fn gather(
         heard,
         drawn,
         before,
+        ended: &mut had.ended,
         asking,
         unread,
         is_published: false,
@@ -153,7 +160,7 @@ fn gather(
         manager.show(began.elapsed(), true);
     }
     let held = members.into_iter().map(|(node, id)| (node, manager.given(id))).collect();
-    *had = Had { tiles: Some(manager.tiles().clone()), held };
+    (had.tiles, had.held) = (Some(manager.tiles().clone()), held);
     let cpu = process_cpu().saturating_sub(cpu_began);
     manager.spent(StageTime { stage: Stage::Map, wall: began.elapsed(), cpu });
     options.timeline.iter().for_each(|timeline| timeline.add_stage(Stage::Map, began));
@@ -165,10 +172,12 @@ impl Drive<'_, '_> {
     fn step(&mut self) -> Result<bool> {
         let orders = self.manager.orders(self.began.elapsed())?;
         self.tell(&orders);
+        self.end_left_out();
         if self.manager.is_complete() {
             return Ok(true);
         }
         match self.carrier.next(LOOK) {
+            Some(Event::Told(node, _) | Event::Gone(node, _)) if self.ended.contains(&node) => {}
             Some(Event::Told(node, report)) => self.hear(node, &report)?,
             Some(Event::Gone(node, cause)) => self.lose(node, &cause),
             None if self.carrier.is_empty() => return Err(self.manager.no_nodes()),
@@ -192,7 +201,7 @@ impl Drive<'_, '_> {
         let report = match Report::decode(report) {
             Ok(report) => report,
             Err(damaged) => {
-                self.carrier.end(node);
+                self.end(node);
                 self.lose(node, &damaged.to_string());
                 return Ok(());
             }
@@ -223,13 +232,38 @@ impl Drive<'_, '_> {
         Ok(())
     }
 
-    fn lose(&mut self, node: usize, cause: &str) {
+    /// Ends a node. Nothing of it is heard any more.
+    fn end(&mut self, node: usize) {
+        self.carrier.end(node);
+        self.ended.insert(node);
+    }
+
+    /// Ends the nodes that the manager has left out.
+    fn end_left_out(&mut self) {
+        if self.members.len() == self.manager.nodes() {
+            return;
+        }
+        let left = self.members.iter().filter(|&(_, &id)| !self.manager.has(id));
+        let left: Vec<usize> = left.map(|(&node, _)| node).collect();
+        for node in left {
+            self.end(node);
+            self.forget(node);
+        }
+    }
+
+    /// Forgets a node. Returns its number in the job, if it had a part in it.
+    fn forget(&mut self, node: usize) -> Option<NodeId> {
         self.heard.remove(&node);
         self.drawn.iter_mut().for_each(|drawn| drawn.lost(node));
         self.asking.retain(|&asking| asking != node);
-        match self.members.remove(&node) {
+        let id = self.members.remove(&node)?;
+        self.numbers.remove(&id);
+        Some(id)
+    }
+
+    fn lose(&mut self, node: usize, cause: &str) {
+        match self.forget(node) {
             Some(id) => {
-                self.numbers.remove(&id);
                 let orders = self.manager.lose(id, cause);
                 self.tell(&orders);
             }
@@ -265,7 +299,7 @@ impl Drive<'_, '_> {
         let silent = self.heard.iter().filter(|(_, heard)| heard.elapsed() > SILENCE_MOST);
         let silent: Vec<usize> = silent.map(|(&node, _)| node).collect();
         for node in silent {
-            self.carrier.end(node);
+            self.end(node);
             self.lose(node, &format!("it said nothing for {} s", SILENCE_MOST.as_secs()));
         }
     }
@@ -302,7 +336,7 @@ impl Drive<'_, '_> {
             parts.iter().enumerate().find(|&(at, &(_, bytes))| !folder.has(number, at, bytes));
         if let Some((_, (id, _))) = missing {
             let Some(&node) = self.numbers.get(id) else { return Ok(()) };
-            self.carrier.end(node);
+            self.end(node);
             self.lose(node, "what it has written to the folder of the answer is not there");
             return Ok(());
         }

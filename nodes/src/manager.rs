@@ -358,6 +358,11 @@ impl<'h> Manager<'h> {
         self.nodes.len()
     }
 
+    /// Returns whether a node is there.
+    pub fn has(&self, node: NodeId) -> bool {
+        self.nodes.contains_key(&node)
+    }
+
     /// Returns whether the manager has all pairs.
     pub fn is_complete(&self) -> bool {
         self.ledger.is_home() && self.orphans.is_empty()

@@ -1,4 +1,5 @@
-//! A node that sees other files than the driver, or is of another version, is left out, and why is named. The others go on.
+//! A node that sees other files than the driver, is of another version, or fails where the driver does not is left out, and
+//! why is named. The others go on.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -173,4 +174,28 @@ fn so_is_one_of_another_version() {
     let error = run_changed(&text, all, u64::MAX).unwrap_err().to_string();
     assert!(error.contains("no node is left"), "{error}");
     assert!(error.contains("node 1 has version 0.0.1 of the program"), "{error}");
+}
+
+/// Returns a report as that of a node that cannot map.
+fn failing(report: Vec<u8>) -> Vec<u8> {
+    match Report::decode(&report) {
+        Ok(Report::Mapped { lease }) => {
+            Report::Failed { lease, cause: "the disk is full".to_owned() }.encode()
+        }
+        _ => report,
+    }
+}
+
+#[test]
+fn so_is_one_that_fails_where_others_do_not() {
+    let text: String = (0..2000).map(|at| format!("word{} ", at * 7 % 97)).collect();
+    let seen = [text.clone(), text.clone()];
+    let expected = run(&text, &seen, u64::MAX).unwrap();
+    let second = |node, report| if node == 1 { failing(report) } else { report };
+    let mixed = run_changed(&text, Threads::seeing(&seen, second), u64::MAX).unwrap();
+    assert_eq!(mixed, expected);
+    let all = Threads::seeing(&seen[..1], |_, report| failing(report));
+    let error = run_changed(&text, all, u64::MAX).unwrap_err().to_string();
+    let expected = "no node is left: node 0: it fails where others do not";
+    assert!(error.ends_with(expected), "{error}");
 }
