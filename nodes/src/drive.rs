@@ -1,6 +1,6 @@
 //! The driver's loop: it carries messages between the manager of a job and its nodes, until the manager has all pairs.
 
-use crate::carrier::{Carrier, Event, SILENCE_MOST};
+use crate::carrier::{BEAT, Carrier, Event, SILENCE_MOST};
 use crate::drawn::Drawn;
 use crate::ledger::NodeId;
 use crate::manager::{Exchanges, Joined, Manager};
@@ -62,8 +62,13 @@ struct Drive<'c, 'h> {
     members: BTreeMap<usize, NodeId>,
     /// Their numbers with the carrier.
     numbers: BTreeMap<NodeId, usize>,
-    /// When each was heard last.
-    heard: BTreeMap<usize, Instant>,
+    /// The time for which the driver has listened. A node is silent in this time only: what it says while the driver works
+    /// is heard later.
+    listened: Duration,
+    /// When each node was heard last, in this time.
+    heard: BTreeMap<usize, Duration>,
+    /// When silent nodes were looked for, in this time.
+    looked: Duration,
     drawn: Option<Drawn>,
     /// The tiles that nodes had in the job before this one.
     before: BTreeMap<usize, TileSet>,
@@ -122,7 +127,8 @@ fn gather(
         (Shares::Nothing, Some(folder)) => Exchanges::Written(folder.hidden().to_path_buf()),
     };
     let manager = Manager::new(holding, rules, exchanges, progress, cancel)?;
-    let (members, numbers, heard) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let (members, numbers, heard) = Default::default();
+    let (listened, looked) = Default::default();
     let drawn = options.timeline.clone().map(Drawn::new);
     let (asking, unread) = (Vec::new(), None);
     let before = had.of(manager.tiles());
@@ -132,7 +138,9 @@ fn gather(
         began,
         members,
         numbers,
+        listened,
         heard,
+        looked,
         drawn,
         before,
         ended: &mut had.ended,
@@ -176,12 +184,21 @@ impl Drive<'_, '_> {
         if self.manager.is_complete() {
             return Ok(true);
         }
-        match self.carrier.next(LOOK) {
+        let asked = Instant::now();
+        let event = self.carrier.next(LOOK);
+        // It was longer if this process was stopped.
+        self.listened += asked.elapsed().min(LOOK);
+        match event {
             Some(Event::Told(node, _) | Event::Gone(node, _)) if self.ended.contains(&node) => {}
             Some(Event::Told(node, report)) => self.hear(node, &report)?,
             Some(Event::Gone(node, cause)) => self.lose(node, &cause),
             None if self.carrier.is_empty() => return Err(self.manager.no_nodes()),
-            None => self.look_for_silence(),
+            None => {}
+        }
+        // However many nodes there are, which say all the time that they are alive.
+        if self.listened > self.looked + BEAT {
+            self.looked = self.listened;
+            self.look_for_silence();
         }
         self.look_for_readers()?;
         Ok(self.manager.is_complete())
@@ -197,7 +214,7 @@ impl Drive<'_, '_> {
     }
 
     fn hear(&mut self, node: usize, report: &[u8]) -> Result<()> {
-        self.heard.insert(node, Instant::now());
+        self.heard.insert(node, self.listened);
         let report = match Report::decode(report) {
             Ok(report) => report,
             Err(damaged) => {
@@ -296,7 +313,8 @@ impl Drive<'_, '_> {
 
     /// Ends nodes that have said nothing for too long.
     fn look_for_silence(&mut self) {
-        let silent = self.heard.iter().filter(|(_, heard)| heard.elapsed() > SILENCE_MOST);
+        let since = |heard: Duration| self.listened.saturating_sub(heard);
+        let silent = self.heard.iter().filter(|&(_, &heard)| since(heard) > SILENCE_MOST);
         let silent: Vec<usize> = silent.map(|(&node, _)| node).collect();
         for node in silent {
             self.end(node);
@@ -324,8 +342,6 @@ impl Drive<'_, '_> {
             (Err(cause), _) | (Ok(_), Some(cause)) => cause,
         };
         self.manager.unreached(&cause);
-        // Nobody was heard meanwhile.
-        self.heard.values_mut().for_each(|heard| *heard = Instant::now());
         Ok(())
     }
 

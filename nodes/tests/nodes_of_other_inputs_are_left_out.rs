@@ -1,18 +1,18 @@
-//! A node that sees other files than the driver, is of another version, or fails where the driver does not is left out, and
-//! why is named. The others go on.
+//! A node that sees other files than the driver, is of another version, fails where the driver does not, or says nothing is
+//! left out, and why is named. The others go on.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io;
 use std::net::Ipv4Addr;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use tegula::{Count, Emit, Engine, Input, Job, Options, RangeSource, Result, Split};
+use tegula::{Count, Emit, Engine, Error, Input, Job, Options, RangeSource, Result, Split};
 use tegula_nodes::{
-    Carrier, Event, Here, Machines, Orders, Ready, Report, Rules, Seat, Shares, Task,
+    ALIVE, Carrier, Event, Here, Machines, Orders, Ready, Report, Rules, Seat, Shares, Task,
 };
 
 struct Words;
@@ -49,8 +49,11 @@ fn options() -> Options {
     Options { tile_bytes: Some(100), ..Options::default() }
 }
 
-/// Returns what comes of a node's report on the way.
-type Change = fn(usize, Vec<u8>) -> Vec<u8>;
+/// Returns what comes of a node's report on the way, if anything.
+type Change = fn(usize, Vec<u8>) -> Option<Vec<u8>>;
+
+/// How often a node says that it is alive: as often as one of many nodes does.
+const BEAT: Duration = Duration::from_millis(3);
 
 /// Nodes on threads of this process.
 #[derive(Debug)]
@@ -67,16 +70,28 @@ impl Threads {
         let (sender, events) = channel();
         let (mut orders, mut threads) = (Vec::new(), Vec::new());
         for (node, text) in texts.iter().enumerate() {
-            let reports = Mutex::new(sender.clone());
-            let tell = move |report: &[u8]| {
-                let told = Event::Told(node, change(node, report.to_vec()));
-                reports.lock().unwrap().send(told).map_err(|_| tegula::Error::Cancelled)
+            // Taken when the node is gone.
+            let reports = Arc::new(Mutex::new(Some(sender.clone())));
+            let tell = {
+                let reports = Arc::clone(&reports);
+                move |report: &[u8]| {
+                    let reports = reports.lock().unwrap();
+                    let reports = reports.as_ref().ok_or(Error::Cancelled)?;
+                    let Some(report) = change(node, report.to_vec()) else { return Ok(()) };
+                    reports.send(Event::Told(node, report)).map_err(|_| Error::Cancelled)
+                }
             };
+            let beat = tell.clone();
+            threads.push(thread::spawn(move || {
+                while beat(ALIVE).is_ok() {
+                    thread::sleep(BEAT);
+                }
+            }));
             let here =
                 Here { memory_bytes: None, streamed: None, host: Ipv4Addr::LOCALHOST.into() };
             let (seat, put) = Seat::new(here, tell).unwrap();
             orders.push(Some(put));
-            let (sender, text) = (sender.clone(), text.clone());
+            let text = text.clone();
             threads.push(thread::spawn(move || {
                 let engine = Engine::builder().workers(1).build().unwrap();
                 let (input, options) = (input(&text), options());
@@ -84,7 +99,9 @@ impl Threads {
                     Task { engine: &engine, job: &Words, input, options: &options, parts: None };
                 let error = Machines::Node(seat).run(task, Shares::Nothing).unwrap_err();
                 // The driver may be gone.
-                let _ = sender.send(Event::Gone(node, error.to_string()));
+                let last =
+                    |reports: Sender<Event>| reports.send(Event::Gone(node, error.to_string()));
+                let _ = reports.lock().unwrap().take().map(last);
             }));
         }
         Threads { orders, events, threads, gone: 0 }
@@ -123,7 +140,7 @@ impl Drop for Threads {
 }
 
 fn run(text: &str, seen: &[String], gathered_most: u64) -> Result<Vec<(Vec<u8>, u64)>> {
-    run_changed(text, Threads::seeing(seen, |_, report| report), gathered_most)
+    run_changed(text, Threads::seeing(seen, |_, report| Some(report)), gathered_most)
 }
 
 fn run_changed(text: &str, nodes: Threads, gathered_most: u64) -> Result<Vec<(Vec<u8>, u64)>> {
@@ -167,10 +184,10 @@ fn so_is_one_of_another_version() {
     let text: String = (0..2000).map(|at| format!("word{} ", at * 7 % 97)).collect();
     let seen = [text.clone(), text.clone()];
     let expected = run(&text, &seen, u64::MAX).unwrap();
-    let second = |node, report| if node == 1 { older(report) } else { report };
+    let second = |node, report| Some(if node == 1 { older(report) } else { report });
     let mixed = run_changed(&text, Threads::seeing(&seen, second), u64::MAX).unwrap();
     assert_eq!(mixed, expected);
-    let all = Threads::seeing(&seen, |_, report| older(report));
+    let all = Threads::seeing(&seen, |_, report| Some(older(report)));
     let error = run_changed(&text, all, u64::MAX).unwrap_err().to_string();
     assert!(error.contains("no node is left"), "{error}");
     assert!(error.contains("node 1 has version 0.0.1 of the program"), "{error}");
@@ -191,11 +208,25 @@ fn so_is_one_that_fails_where_others_do_not() {
     let text: String = (0..2000).map(|at| format!("word{} ", at * 7 % 97)).collect();
     let seen = [text.clone(), text.clone()];
     let expected = run(&text, &seen, u64::MAX).unwrap();
-    let second = |node, report| if node == 1 { failing(report) } else { report };
+    let second = |node, report| Some(if node == 1 { failing(report) } else { report });
     let mixed = run_changed(&text, Threads::seeing(&seen, second), u64::MAX).unwrap();
     assert_eq!(mixed, expected);
-    let all = Threads::seeing(&seen[..1], |_, report| failing(report));
+    let all = Threads::seeing(&seen[..1], |_, report| Some(failing(report)));
     let error = run_changed(&text, all, u64::MAX).unwrap_err().to_string();
     let expected = "no node is left: node 0: it fails where others do not";
     assert!(error.ends_with(expected), "{error}");
+}
+
+/// The other one is heard every few milliseconds meanwhile, as with many nodes.
+#[test]
+fn so_is_one_that_holds_pairs_and_says_nothing() {
+    let text: String = (0..2000).map(|at| format!("word{} ", at * 7 % 97)).collect();
+    let seen = [text.clone(), text.clone()];
+    let expected = run(&text, &seen, u64::MAX).unwrap();
+    let silent = |node, report: Vec<u8>| match Report::decode(&report) {
+        Ok(Report::Ready(_) | Report::Mapped { .. }) => Some(report),
+        _ => (node == 0).then_some(report),
+    };
+    let left = run_changed(&text, Threads::seeing(&seen, silent), u64::MAX).unwrap();
+    assert_eq!(left, expected);
 }
