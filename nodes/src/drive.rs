@@ -1,10 +1,11 @@
 //! The driver's loop: it carries messages between the manager of a job and its nodes, until the manager has all pairs.
 
+use crate::answers::Answers;
 use crate::carrier::{BEAT, Carrier, Event, SILENCE_MOST};
 use crate::drawn::Drawn;
 use crate::ledger::NodeId;
 use crate::manager::{Exchanges, Joined, Manager};
-use crate::message::{Order, Report};
+use crate::message::{Order, Ready, Report};
 use crate::parts::{Parts, PartsFolder};
 use crate::peer::Connection;
 use crate::request::Request;
@@ -17,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::{Duration, Instant};
 use tegula::holding::{Hold, Pull};
-use tegula::{Cancel, Error, Job, Options, Output, Result, Stage, StageTime, process_cpu};
+use tegula::{Cancel, Error, Job, Options, Output, Result, Stage, StageTime, Storage, process_cpu};
 
 /// The longest time between two looks at what nodes could do next.
 const LOOK: Duration = Duration::from_millis(50);
@@ -31,20 +32,22 @@ pub enum Shares {
     Nothing,
 }
 
-/// What the jobs of a program leave for the next one. Nodes have their numbers with the carrier.
+/// What the earlier jobs of a program leave for the next one. Nodes have their numbers with the carrier.
 #[derive(Debug, Default)]
-pub struct Had {
+pub struct Earlier {
     tiles: Option<Tiles>,
     /// Which tiles each node had in the last job. The rounds of k-means read the same tiles again, which are in the
     /// memory of the nodes that had them.
     held: BTreeMap<usize, TileSet>,
     /// Nodes that the driver has ended. Events of them may still be on the way.
     ended: BTreeSet<usize>,
+    /// For nodes that come late.
+    answers: Answers,
 }
 
-impl Had {
+impl Earlier {
     /// Returns what nodes had of these tiles: nothing, if the last job had others.
-    fn of(&mut self, tiles: &Tiles) -> BTreeMap<usize, TileSet> {
+    fn held_of(&mut self, tiles: &Tiles) -> BTreeMap<usize, TileSet> {
         let held = std::mem::take(&mut self.held);
         match self.tiles.as_ref().is_some_and(|before| before.are_as_large_as(tiles)) {
             true => held,
@@ -72,8 +75,10 @@ struct Drive<'c, 'h> {
     drawn: Option<Drawn>,
     /// The tiles that nodes had in the job before this one.
     before: BTreeMap<usize, TileSet>,
-    /// Nodes that were ended.
-    ended: &'c mut BTreeSet<usize>,
+    /// What the jobs before this one have left.
+    earlier: &'c mut Earlier,
+    /// Where the answer is kept for nodes that come late.
+    storage: &'c dyn Storage,
     /// Nodes that cannot read the input, and wait for one that can.
     asking: Vec<usize>,
     /// Since when no node reads the input, though one needs it.
@@ -89,7 +94,7 @@ struct Drive<'c, 'h> {
 /// [`OutputError`](tegula::OutputError) if a folder for parts cannot be made.
 pub fn drive<J: Job>(
     carrier: &mut dyn Carrier,
-    (had, rules): (&mut Had, Rules),
+    (earlier, rules): (&mut Earlier, Rules),
     task: Task<'_, J>,
     shares: Shares,
 ) -> Result<Output<J>> {
@@ -97,8 +102,9 @@ pub fn drive<J: Job>(
     let mut holding = engine.hold(job, input, options)?;
     let create = |parts: &Parts<'_, J>| PartsFolder::create(parts.folder, parts.ending);
     let folder = parts.as_ref().map(create).transpose()?;
-    let nodes = (carrier, had, rules);
-    let is_published = gather(nodes, &mut *holding, options, shares, folder.as_ref())?;
+    let nodes = (carrier, earlier, rules);
+    let run = (options, &**engine.storage());
+    let is_published = gather(nodes, &mut *holding, run, shares, folder.as_ref())?;
     let output = holding.answer()?;
     match (parts, folder) {
         (Some(parts), Some(folder)) if !is_published => {
@@ -111,9 +117,9 @@ pub fn drive<J: Job>(
 /// Lets nodes map a job whose plan a holding has, until that holds all pairs, or the answer, or that is in the folder,
 /// which is returned.
 fn gather(
-    (carrier, had, rules): (&mut dyn Carrier, &mut Had, Rules),
+    (carrier, earlier, rules): (&mut dyn Carrier, &mut Earlier, Rules),
     holding: &mut dyn Hold,
-    options: &Options,
+    (options, storage): (&Options, &dyn Storage),
     shares: Shares,
     folder: Option<&PartsFolder>,
 ) -> Result<bool> {
@@ -131,7 +137,7 @@ fn gather(
     let (listened, looked) = Default::default();
     let drawn = options.timeline.clone().map(Drawn::new);
     let (asking, unread) = (Vec::new(), None);
-    let before = had.of(manager.tiles());
+    let before = earlier.held_of(manager.tiles());
     let mut drive = Drive {
         carrier,
         manager,
@@ -143,7 +149,8 @@ fn gather(
         looked,
         drawn,
         before,
-        ended: &mut had.ended,
+        earlier: &mut *earlier,
+        storage,
         asking,
         unread,
         is_published: false,
@@ -168,7 +175,7 @@ fn gather(
         manager.show(began.elapsed(), true);
     }
     let held = members.into_iter().map(|(node, id)| (node, manager.given(id))).collect();
-    (had.tiles, had.held) = (Some(manager.tiles().clone()), held);
+    (earlier.tiles, earlier.held) = (Some(manager.tiles().clone()), held);
     let cpu = process_cpu().saturating_sub(cpu_began);
     manager.spent(StageTime { stage: Stage::Map, wall: began.elapsed(), cpu });
     options.timeline.iter().for_each(|timeline| timeline.add_stage(Stage::Map, began));
@@ -189,7 +196,8 @@ impl Drive<'_, '_> {
         // It was longer if this process was stopped.
         self.listened += asked.elapsed().min(LOOK);
         match event {
-            Some(Event::Told(node, _) | Event::Gone(node, _)) if self.ended.contains(&node) => {}
+            Some(Event::Told(node, _) | Event::Gone(node, _))
+                if self.earlier.ended.contains(&node) => {}
             Some(Event::Told(node, report)) => self.hear(node, &report)?,
             Some(Event::Gone(node, cause)) => self.lose(node, &cause),
             None if self.carrier.is_empty() => return Err(self.manager.no_nodes()),
@@ -224,6 +232,9 @@ impl Drive<'_, '_> {
             }
         };
         match (report, self.members.get(&node)) {
+            (Report::Ready(ready), _) if self.is_behind(&ready) => {
+                self.catch_up(node, ready.digest);
+            }
             (Report::Ready(ready), _) => {
                 match self.manager.join(&self.carrier.name(node), &ready)? {
                     Joined::Yes(id) => {
@@ -249,10 +260,26 @@ impl Drive<'_, '_> {
         Ok(())
     }
 
+    /// Returns whether a node is at a job that has ended.
+    fn is_behind(&self, ready: &Ready) -> bool {
+        let is_this = ready.digest == self.manager.tiles().digest();
+        !is_this && ready.version == Ready::version_here() && self.earlier.answers.has(ready.digest)
+    }
+
+    /// Sends a node the answer of the job that it is at, after which it goes on to the next.
+    fn catch_up(&mut self, node: usize, digest: u128) {
+        let carrier = &mut self.carrier;
+        let shown = self.earlier.answers.show(digest, &mut |order| carrier.tell(node, order));
+        if let Err(cause) = shown {
+            self.end(node);
+            self.lose(node, &format!("it came late, and answers were not kept for it: {cause}"));
+        }
+    }
+
     /// Ends a node. Nothing of it is heard any more.
     fn end(&mut self, node: usize) {
         self.carrier.end(node);
-        self.ended.insert(node);
+        self.earlier.ended.insert(node);
     }
 
     /// Ends the nodes that the manager has left out.
@@ -362,12 +389,19 @@ impl Drive<'_, '_> {
         Ok(())
     }
 
+    /// Sends all nodes of the job its pairs, and keeps them for those that come late.
     fn share(&mut self) -> Result<()> {
-        let (carrier, nodes) = (&mut *self.carrier, self.members.keys());
-        let nodes: Vec<usize> = nodes.copied().collect();
+        let (carrier, answers) = (&mut *self.carrier, &mut self.earlier.answers);
+        let nodes: Vec<usize> = self.members.keys().copied().collect();
+        let digest = self.manager.tiles().digest();
+        // The same job may be done twice.
+        let is_kept = answers.has(digest);
         self.manager.share(&mut |order| {
             let bytes = order.encode();
             nodes.iter().for_each(|&node| carrier.tell(node, &bytes));
+            if !is_kept {
+                answers.keep(self.storage, digest, &bytes);
+            }
             Ok(())
         })
     }

@@ -9,6 +9,7 @@
 //! - A [`Carrier`] starts nodes, brings messages to the other end, and says that a node is gone. [`local`] is one:
 //!   processes on this machine.
 
+mod answers;
 mod carrier;
 mod drawn;
 mod drive;
@@ -33,7 +34,7 @@ mod tiles;
 mod together;
 
 pub use carrier::{ALIVE, BEAT, Carrier, Event, Here, Orders, Seat};
-pub use drive::{Had, Shares, drive};
+pub use drive::{Earlier, Shares, drive};
 pub use exchange::Part;
 pub use fed::Units;
 pub use form::Damaged;

@@ -1,7 +1,7 @@
 //! Where a command's jobs run: the one place at which a program chooses between its own engine and several machines.
 
 use crate::carrier::{Carrier, Seat};
-use crate::drive::{Had, Shares, drive};
+use crate::drive::{Earlier, Shares, drive};
 use crate::rules::Rules;
 use crate::task::Task;
 use tegula::{Error, Input, Job, Output, Result};
@@ -16,8 +16,8 @@ pub enum Machines {
     Nodes {
         /// What carries messages to them.
         carrier: Box<dyn Carrier>,
-        /// The tiles that they had in the last job.
-        had: Had,
+        /// What the jobs before the next one have left.
+        earlier: Earlier,
         /// How their work is divided.
         rules: Rules,
     },
@@ -28,7 +28,7 @@ pub enum Machines {
 impl Machines {
     /// Returns the nodes of a carrier.
     pub fn over(carrier: Box<dyn Carrier>, rules: Rules) -> Machines {
-        Machines::Nodes { carrier, had: Had::default(), rules }
+        Machines::Nodes { carrier, earlier: Earlier::default(), rules }
     }
 
     /// Runs a job there.
@@ -38,8 +38,8 @@ impl Machines {
     pub fn run<J: Job>(&mut self, task: Task<'_, J>, shares: Shares) -> Result<Output<J>> {
         match self {
             Machines::This => task.engine.job(task.job).options(task.options).run(task.input),
-            Machines::Nodes { carrier, had, rules } => {
-                drive(&mut **carrier, (had, *rules), task, shares)
+            Machines::Nodes { carrier, earlier, rules } => {
+                drive(&mut **carrier, (earlier, *rules), task, shares)
             }
             Machines::Node(seat) => seat.run(task),
         }

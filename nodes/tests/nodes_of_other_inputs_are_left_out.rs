@@ -1,11 +1,12 @@
 //! A node that sees other files than the driver, is of another version, fails where the driver does not, or says nothing is
-//! left out, and why is named. The others go on.
+//! left out, and why is named. The others go on. A node that comes late is not left out.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io;
 use std::net::Ipv4Addr;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -45,12 +46,10 @@ fn input(text: &str) -> Input {
     Input::ranges(Arc::new(Text(bytes)), [(Path::new("corpus"), length)])
 }
 
-fn options() -> Options {
-    Options { tile_bytes: Some(100), ..Options::default() }
+/// Returns the options of a job of the program, by its number.
+fn options(job: u64) -> Options {
+    Options { tile_bytes: Some(100 + job), ..Options::default() }
 }
-
-/// Returns what comes of a node's report on the way, if anything.
-type Change = fn(usize, Vec<u8>) -> Option<Vec<u8>>;
 
 /// How often a node says that it is alive: as often as one of many nodes does.
 const BEAT: Duration = Duration::from_millis(3);
@@ -65,15 +64,19 @@ struct Threads {
 }
 
 impl Threads {
-    /// Starts a node for each text that one sees. `change` changes what they tell.
-    fn seeing(texts: &[String], change: Change) -> Threads {
+    /// Starts a node for each text that one sees. `change` returns what comes of a node's report on the way, if anything.
+    fn seeing(
+        texts: &[String],
+        change: impl Fn(usize, Vec<u8>) -> Option<Vec<u8>> + Send + Sync + 'static,
+    ) -> Threads {
+        let change = Arc::new(change);
         let (sender, events) = channel();
         let (mut orders, mut threads) = (Vec::new(), Vec::new());
         for (node, text) in texts.iter().enumerate() {
             // Taken when the node is gone.
             let reports = Arc::new(Mutex::new(Some(sender.clone())));
             let tell = {
-                let reports = Arc::clone(&reports);
+                let (reports, change) = (Arc::clone(&reports), Arc::clone(&change));
                 move |report: &[u8]| {
                     let reports = reports.lock().unwrap();
                     let reports = reports.as_ref().ok_or(Error::Cancelled)?;
@@ -94,10 +97,9 @@ impl Threads {
             let text = text.clone();
             threads.push(thread::spawn(move || {
                 let engine = Engine::builder().workers(1).build().unwrap();
-                let (input, options) = (input(&text), options());
-                let task =
-                    Task { engine: &engine, job: &Words, input, options: &options, parts: None };
-                let error = Machines::Node(seat).run(task, Shares::Nothing).unwrap_err();
+                let mut machines = Machines::Node(seat);
+                let mut run = |job| run_job(&mut machines, (&engine, Shares::Answer), &text, job);
+                let error = (0..).find_map(|job| run(job).err()).unwrap();
                 // The driver may be gone.
                 let last =
                     |reports: Sender<Event>| reports.send(Event::Gone(node, error.to_string()));
@@ -139,17 +141,28 @@ impl Drop for Threads {
     }
 }
 
-fn run(text: &str, seen: &[String], gathered_most: u64) -> Result<Vec<(Vec<u8>, u64)>> {
+fn run(text: &str, seen: &[String], gathered_most: u64) -> Result<Pairs> {
     run_changed(text, Threads::seeing(seen, |_, report| Some(report)), gathered_most)
 }
 
-fn run_changed(text: &str, nodes: Threads, gathered_most: u64) -> Result<Vec<(Vec<u8>, u64)>> {
+type Pairs = Vec<(Vec<u8>, u64)>;
+
+fn run_changed(text: &str, nodes: Threads, gathered_most: u64) -> Result<Pairs> {
     let engine = Engine::builder().workers(1).build()?;
     let rules = Rules { gathered_most, ..Rules::default() };
-    let (input, options) = (input(text), options());
-    let task = Task { engine: &engine, job: &Words, input, options: &options, parts: None };
-    let mut machines = Machines::over(Box::new(nodes), rules);
-    let (output, mut pairs) = (machines.run(task, Shares::Nothing)?, Vec::new());
+    run_job(&mut Machines::over(Box::new(nodes), rules), (&engine, Shares::Nothing), text, 0)
+}
+
+/// Runs a job of the program, by its number.
+fn run_job(
+    machines: &mut Machines,
+    (engine, shares): (&Engine, Shares),
+    text: &str,
+    job: u64,
+) -> Result<Pairs> {
+    let (input, options) = (input(text), options(job));
+    let task = Task { engine, job: &Words, input, options: &options, parts: None };
+    let (output, mut pairs) = (machines.run(task, shares)?, Vec::new());
     output.for_each(|key, count| pairs.push((key.to_vec(), count)))?;
     Ok(pairs)
 }
@@ -229,4 +242,35 @@ fn so_is_one_that_holds_pairs_and_says_nothing() {
     };
     let left = run_changed(&text, Threads::seeing(&seen, silent), u64::MAX).unwrap();
     assert_eq!(left, expected);
+}
+
+/// The first node has a part in the first job alone. The second is ready for that when the second job has begun.
+#[test]
+fn one_that_comes_late_goes_through_the_jobs_that_have_ended() {
+    let text: String = (0..2000).map(|at| format!("word{} ", at * 7 % 97)).collect();
+    let seen = [text.clone(), text.clone()];
+    let expected = run(&text, &seen, u64::MAX).unwrap();
+    let run = |scratch: &Path| {
+        let begun = AtomicU64::new(0);
+        let late = move |node, report: Vec<u8>| {
+            let is_ready = matches!(Report::decode(&report), Ok(Report::Ready(_)));
+            if node == 1 {
+                while is_ready && begun.load(Ordering::Relaxed) < 2 {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                return Some(report);
+            }
+            let begun = begun.fetch_add(u64::from(is_ready), Ordering::Relaxed);
+            Some(if begun == 2 { failing(report) } else { report })
+        };
+        let engine = Engine::builder().workers(1).scratch(scratch).build()?;
+        let nodes = Box::new(Threads::seeing(&seen, late));
+        let mut machines = Machines::over(nodes, Rules::default());
+        let mut run = |job| run_job(&mut machines, (&engine, Shares::Answer), &text, job);
+        Ok([run(0)?, run(1)?, run(2)?])
+    };
+    assert_eq!(run(&std::env::temp_dir()).unwrap(), [&expected; 3].map(Clone::clone));
+    let error: Error = run(Path::new("/proc/nowhere")).unwrap_err();
+    let named = "node 1: it came late, and answers were not kept for it: ";
+    assert!(error.to_string().contains(named), "{error}");
 }

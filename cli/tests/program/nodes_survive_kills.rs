@@ -95,3 +95,27 @@ fn and_go_on_with_what_was_saved() {
         fs::remove_dir_all(folder.path().join("states")).unwrap();
     }
 }
+
+#[test]
+fn and_go_on_in_a_later_round() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = (0..20_000_u64).map(|at| format!("{} {}\n", at * at % 9973, at * 31 % 9967));
+    write(folder.path(), "points", points.collect::<String>());
+    let command = |more: &[&str]| {
+        let mut command = tegula();
+        command.args(["kmeans", "-k", "2", "points", "--tile", "32k"]);
+        command.args(more).current_dir(folder.path());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let expected = answer(command(&[]).output().unwrap());
+    let over = ["--nodes", "local:2x1", "--state", "states", "--job", "near"];
+    let mut driver = command(&over).spawn().unwrap();
+    let third = folder.path().join("states/near.3/manifest");
+    wait_until("round 3 has begun", || third.exists());
+    driver.kill().unwrap();
+    driver.wait().unwrap();
+    for _ in 0..2 {
+        assert!(answer(command(&over).output().unwrap()) == expected);
+    }
+}
