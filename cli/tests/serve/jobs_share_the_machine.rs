@@ -67,6 +67,25 @@ fn a_higher_priority_begins_first() {
 }
 
 #[test]
+fn a_job_that_cannot_start_holds_up_no_other() {
+    let server = Server::start(&["--jobs-at-once", "1"]);
+    let held = server.hold();
+    let folder = server.data().join("folder");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("text"), "to be\n").unwrap();
+    let command = ["wordcount", "text"];
+    let without = [0; 3]
+        .map(|_| server.submit_with(&json!({ "command": command, "folder": folder.to_str() })));
+    let after = server.submit(&command);
+    fs::remove_dir_all(folder).unwrap();
+    server.cancel(held);
+    server.answer(after);
+    for id in without {
+        assert_eq!(server.get(&format!("/api/jobs/{id}"))["state"], "failed");
+    }
+}
+
+#[test]
 fn memory_is_divided_when_a_job_begins() {
     let server = Server::start(&["--jobs-at-once", "4"]);
     let large =

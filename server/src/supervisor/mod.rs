@@ -383,6 +383,14 @@ impl Supervisor {
     }
 
     fn schedule(self: &Arc<Self>, jobs: &mut Jobs) {
+        // A job that cannot start has left the queue, and room for those after it.
+        while self.begin_those_that_fit(jobs) {}
+        jobs.order(&self.auth);
+        self.changed.send_replace(jobs.changes);
+    }
+
+    /// Begins the first jobs of the queue, and divides the cores anew. Returns whether one of them could not start.
+    fn begin_those_that_fit(self: &Arc<Self>, jobs: &mut Jobs) -> bool {
         jobs.account();
         jobs.order(&self.auth);
         let queue = jobs.queue.clone();
@@ -425,8 +433,9 @@ impl Supervisor {
                 None => self.start(jobs, id, cores),
             }
         }
-        jobs.order(&self.auth);
-        self.changed.send_replace(jobs.changes);
+        let has_failed =
+            |id: &u64| jobs.entries.get(id).is_some_and(|entry| entry.running.is_none());
+        begun.iter().any(has_failed)
     }
 
     /// Divides the cores among the jobs that run and those that begin.
