@@ -192,6 +192,12 @@ impl Job {
         }
     }
 
+    /// Notes that it is over, because somebody has cancelled it.
+    pub(crate) fn cancelled(&mut self) {
+        (self.state, self.cancelling) = (State::Cancelled, false);
+        self.ended_at_s = Some(now_s());
+    }
+
     /// Returns the summary of the job (docs/api.md).
     pub(crate) fn summary(&self, present: &Present) -> Map<String, Value> {
         let Ok(Value::Object(mut summary)) = serde_json::to_value(self) else { return Map::new() };

@@ -12,6 +12,14 @@ fn state_of(server: &Server, id: u64) -> PathBuf {
     server.home().join(format!("jobs/{id}"))
 }
 
+/// Changes fields of the record of a job, while no server runs.
+fn change_record(server: &Server, id: u64, fields: &Value) {
+    let path = state_of(server, id).join("job.json");
+    let mut job: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    job.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    fs::write(&path, job.to_string()).unwrap();
+}
+
 /// Waits until a job runs and has mapped something.
 fn wait_until_it_maps(server: &Server, id: u64) {
     within(30, || {
@@ -103,6 +111,25 @@ fn damaged_folders_and_a_clock_that_was_set_back_stop_no_server() {
     assert_eq!(server.submit(&["wordcount", "text"]), 9);
 }
 
+/// As a server leaves it that is killed before the process of the job has ended.
+#[test]
+fn a_job_that_was_cancelled_does_not_run_again() {
+    let mut server = Server::start(&[]);
+    let id = server.hold();
+    server.kill();
+    let state = state_of(&server, id).join("state");
+    fs::create_dir_all(&state).unwrap();
+    change_record(&server, id, &json!({ "cancelling": true }));
+    for _ in 0..2 {
+        server.begin();
+        let job = server.get(&format!("/api/jobs/{id}"));
+        assert_eq!((&job["state"], &job["cancelling"]), (&json!("cancelled"), &json!(false)));
+        assert!(job["ended_at_s"].as_f64() > job["started_at_s"].as_f64(), "{job}");
+        assert!(!state.exists());
+        server.kill();
+    }
+}
+
 /// As a server leaves them that was killed while it removed the state of a job.
 #[test]
 fn states_of_jobs_that_are_over_are_removed_by_the_next_server() {
@@ -126,11 +153,7 @@ fn jobs_that_are_over_for_long_are_removed() {
     let ids = [server.submit(&["wordcount", "text"]), server.submit(&["wordcount", "text"])];
     ids.iter().for_each(|&id| drop(server.answer(id)));
     server.kill();
-    let record = server.home().join("jobs/1/job.json");
-    let text = fs::read_to_string(&record).unwrap();
-    let mut job: Value = serde_json::from_str(&text).unwrap();
-    job["ended_at_s"] = json!(1000.0);
-    fs::write(&record, job.to_string()).unwrap();
+    change_record(&server, ids[0], &json!({ "ended_at_s": 1000.0 }));
     server.begin();
     within(10, || (server.ask("GET", "/api/jobs/1", None).status == 404).then_some(()));
     assert!(!server.home().join("jobs/1").exists());

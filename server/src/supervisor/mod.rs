@@ -102,7 +102,15 @@ impl Supervisor {
                 child::end_left(pid, began);
             }
             (job.own.pid, job.own.pid_began) = (None, None);
-            if job.state == State::Running {
+            if job.state == State::Running && job.cancelling {
+                // The server ended before the process did.
+                job.cancelled();
+                let folder = store.folder(job.id);
+                if let Err(fault) = folder.write(job) {
+                    say(&fault.0);
+                }
+                folder.remove_state();
+            } else if job.state == State::Running {
                 job.state = State::Queued;
             }
         }
@@ -351,10 +359,7 @@ impl Supervisor {
                     kill.notify_one();
                 });
             }
-            None => {
-                (entry.job.state, entry.job.cancelling) = (State::Cancelled, false);
-                entry.job.ended_at_s = Some(now_s());
-            }
+            None => entry.job.cancelled(),
         }
         self.keep(&jobs, id);
         if is_over {
