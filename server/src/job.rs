@@ -192,6 +192,14 @@ impl Job {
         }
     }
 
+    /// Asks for no more than a server has, which may be less than an earlier one had. Returns whether it asked for more.
+    pub(crate) fn fit(&mut self, memory_bytes: u64, cores: usize) -> bool {
+        let asked = (self.memory_bytes, self.least, self.most);
+        self.memory_bytes = self.memory_bytes.min(memory_bytes);
+        (self.least, self.most) = (self.least.min(cores), self.most.min(cores));
+        asked != (self.memory_bytes, self.least, self.most)
+    }
+
     /// Notes that it is over, because somebody has cancelled it.
     pub(crate) fn cancelled(&mut self) {
         (self.state, self.cancelling) = (State::Cancelled, false);

@@ -130,6 +130,23 @@ fn a_job_that_was_cancelled_does_not_run_again() {
     }
 }
 
+/// As when a server with more memory and cores has taken it in.
+#[test]
+fn a_job_that_asked_for_more_than_the_server_has_gets_what_there_is() {
+    let mut server = Server::start(&["--jobs-at-once", "1"]);
+    let held = server.hold();
+    let ids = [(); 2].map(|()| server.submit(&["wordcount", "text"]));
+    server.kill();
+    change_record(&server, held, &json!({ "state": "cancelled", "ended_at_s": 1e9 }));
+    let more = json!({ "memory_bytes": 9_u64 << 40, "least": 5, "most": 1000 });
+    change_record(&server, ids[0], &more);
+    server.begin();
+    ids.iter().for_each(|&id| drop(server.answer(id)));
+    let job = server.get(&format!("/api/jobs/{}", ids[0]));
+    let given = (&job["memory_bytes"], &job["least"], &job["most"]);
+    assert_eq!(given, (&json!(4_u64 << 30), &json!(4), &json!(4)));
+}
+
 /// As a server leaves them that was killed while it removed the state of a job.
 #[test]
 fn states_of_jobs_that_are_over_are_removed_by_the_next_server() {

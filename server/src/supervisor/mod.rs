@@ -113,6 +113,12 @@ impl Supervisor {
             } else if job.state == State::Running {
                 job.state = State::Queued;
             }
+            if job.state == State::Queued && job.fit(memory_bytes, workers) {
+                let Job { id, memory_bytes, least, most, .. } = job;
+                say(&format!(
+                    "job {id} was to have more than this server has: it gets {memory_bytes} bytes of memory and {least} to {most} cores"
+                ));
+            }
         }
         let entry = |job: Job| (job.id, Entry { job, change: 0, summary_change: 0, running: None });
         let jobs = Jobs {
