@@ -135,6 +135,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         keep_bytes: flags.keep_bytes,
         send_within: Duration::from_secs(u64::from(flags.send_within)),
         allow_code: flags.allow_code,
+        signals: crate::signals::not_ignored().collect(),
     };
     let is_own = flags.token_file.is_none() && flags.tokens.is_none();
     let ready = |listen: &Listen| tell(listen, &token, is_own);

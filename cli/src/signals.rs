@@ -66,8 +66,8 @@ pub(crate) fn watch(stop: Stop) -> Result<()> {
     Ok(())
 }
 
-/// Returns the signals that the parent process did not have ignored, as `nohup` does.
-fn not_ignored() -> impl Iterator<Item = i32> {
+/// Returns those signals that the parent process did not have ignored, as `nohup` does.
+pub(crate) fn not_ignored() -> impl Iterator<Item = i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);

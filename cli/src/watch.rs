@@ -69,6 +69,7 @@ impl Watch {
             keep_bytes: None,
             send_within: SEND_WITHIN,
             allow_code: false,
+            signals: crate::signals::not_ignored().collect(),
         };
         let serve = move || {
             let ready = |listen: &Listen| {

@@ -50,6 +50,7 @@ static CLIENT: LazyLock<Mutex<Client>> = LazyLock::new(|| {
         keep_bytes: None,
         send_within: Duration::from_secs(10),
         allow_code: true,
+        signals: Vec::new(),
     };
     let (ready, is_ready) = mpsc::channel();
     thread::spawn(move || {

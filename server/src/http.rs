@@ -172,16 +172,20 @@ where
     };
     tokio::select! {
         () = accept_all => {}
-        () = interrupted() => {}
+        () = interrupted(supervisor.signals()) => {}
     }
     supervisor.end();
     // Processes are killed by now, or when what follows them is dropped.
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
-async fn interrupted() {
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    let mut signals: Vec<_> = kinds.into_iter().filter_map(|kind| signal(kind).ok()).collect();
+/// Waits for one of these signals.
+async fn interrupted(kinds: &[i32]) {
+    let kinds = kinds.iter().map(|&kind| SignalKind::from_raw(kind));
+    let mut signals: Vec<_> = kinds.filter_map(|kind| signal(kind).ok()).collect();
+    if signals.is_empty() {
+        return std::future::pending().await;
+    }
     let waits = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
     futures_util::future::select_all(waits).await;
 }

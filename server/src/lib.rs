@@ -65,6 +65,8 @@ pub struct Config {
     pub send_within: Duration,
     /// Whether commands may bring code of their own.
     pub allow_code: bool,
+    /// The numbers of the signals that end it.
+    pub signals: Vec<i32>,
 }
 
 /// Where a server listens.
@@ -132,7 +134,7 @@ pub struct Watched {
     pub control: PipeWriter,
 }
 
-/// Serves the page for one run, until this process ends. Nothing else runs there.
+/// Serves the page for one run, until a signal comes or this process ends. Nothing else runs there.
 ///
 /// # Errors
 /// [`Fault`] if the folder or the address cannot be had.

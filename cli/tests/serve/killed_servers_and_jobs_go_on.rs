@@ -91,6 +91,27 @@ fn a_server_that_is_asked_to_end_leaves_its_jobs_to_the_next() {
 }
 
 #[test]
+fn a_server_outlives_its_terminal_under_nohup() {
+    let mut server = Server::start(&[]);
+    server.kill();
+    let command = server.serve_command();
+    let mut nohup = Command::new("nohup");
+    nohup.arg(command.get_program()).args(command.get_args()).current_dir(server.data());
+    nohup.env("HOME", server.place.path()).stdin(Stdio::null());
+    nohup.stdout(Stdio::piped());
+    server.begin_as(nohup);
+    let pid = Pid::from_child(server.child.as_ref().unwrap());
+    // It watches for signals when it answers.
+    server.get("/api/machine");
+    kill_process(pid, Signal::HUP).unwrap();
+    // It would be gone by then.
+    thread::sleep(Duration::from_millis(500));
+    server.answer(server.submit(&["wordcount", "text"]));
+    kill_process(pid, Signal::TERM).unwrap();
+    assert!(server.child.take().unwrap().wait().unwrap().success());
+}
+
+#[test]
 fn damaged_folders_and_a_clock_that_was_set_back_stop_no_server() {
     let mut server = Server::start(&[]);
     let id = server.submit(&["wordcount", "text"]);

@@ -94,7 +94,11 @@ impl Server {
 
     /// Starts it, also once more.
     fn begin(&mut self) {
-        let mut child = self.serve_command().spawn().unwrap();
+        self.begin_as(self.serve_command());
+    }
+
+    fn begin_as(&mut self, mut command: Command) {
+        let mut child = command.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address =

@@ -171,6 +171,11 @@ impl Supervisor {
         self.config.send_within
     }
 
+    /// Returns the numbers of the signals that end the server.
+    pub(crate) fn signals(&self) -> &[i32] {
+        &self.config.signals
+    }
+
     /// Returns what wakes when anything changes.
     pub(crate) fn watch(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
