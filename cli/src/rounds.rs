@@ -1,6 +1,7 @@
 //! `--show` of a command that goes on in rounds: the answer at the end of a round, on standard error or in a file.
 //! Each show is one line that says which round it is, then the answer in its own form.
 
+use crate::show;
 use clap::Args;
 use std::fs::File;
 use std::io::{self, Write};
@@ -52,10 +53,7 @@ impl Rounds {
         let mut text = format!("# show, round {round}, {seconds:.1} s{last}\n").into_bytes();
         text.extend_from_slice(answer);
         match &mut self.to {
-            Some((file, path)) => {
-                let written = file.write_all(&text);
-                written.map_err(|cause| OutputError::from_write(&*path, cause).into())
-            }
+            Some((file, path)) => show::write_to(file, path, &text),
             // A closed standard error does not change the job.
             None => {
                 let _ = io::stderr().write_all(&text);

@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tegula::{
     Cancel, Count, Emit, Engine, Error, Estimates, Every, Input, Job, Key, Options, Order,
@@ -375,10 +375,7 @@ impl To {
                 let _ = io::stderr().write_all(text);
                 Ok(())
             }
-            To::File(file, path) => {
-                let written = file.write_all(text);
-                written.map_err(|cause| OutputError::from_write(&*path, cause).into())
-            }
+            To::File(file, path) => write_to(file, path, text),
             To::Events(events) => {
                 events.show(text);
                 Ok(())
@@ -386,6 +383,14 @@ impl To {
         };
         text.clear();
         written
+    }
+}
+
+/// Writes a part of a show to its file. A pipe without a reader does not change the job.
+pub(crate) fn write_to(file: &mut File, path: &Path, text: &[u8]) -> Result<()> {
+    match file.write_all(text).map_err(|cause| OutputError::from_write(path, cause)) {
+        Ok(()) | Err(OutputError::Closed { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `--show`: shows come beside the answer, in its form, and never in it.
 
 use super::*;
+use std::io::Read;
 
 /// Reads the shows in a file: the head and the pairs of each.
 fn read_shows(path: &Path) -> Vec<(serde_json::Value, Vec<serde_json::Value>)> {
@@ -156,6 +157,37 @@ fn of_rounds() {
         assert_eq!(text.lines().count(), expected * 6);
     }
     assert_eq!(kmeans(&["--show", "every=5%"]).status.code(), Some(2));
+}
+
+/// The reader of a pipe may leave before the first show, or in the middle of one.
+#[test]
+fn to_a_pipe_whose_reader_leaves() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = (0..200_000).map(|i| format!("{i} {}\n", i * 37 % 101)).collect();
+    let (path, pipe) = (write(folder.path(), "text", text), folder.path().join("pipe"));
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let shown = ["--show=every=10%", "--show-top=all"];
+    for (command, shown) in [
+        (&["wordcount"][..], &shown[..]),
+        (&["linreg"], &shown[..1]),
+        (&["kmeans", "-k", "2"], &["--show=every=round"]),
+    ] {
+        let run = || {
+            let mut run = tegula();
+            run.args(command).arg(&path);
+            run
+        };
+        let expected = answer(run().output().unwrap());
+        for bytes in [0, 100] {
+            let mut watched = run();
+            watched.args(shown).arg("--show-to").arg(&pipe);
+            let child = watched.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            let mut some = vec![0; bytes];
+            fs::File::open(&pipe).unwrap().read_exact(&mut some).unwrap();
+            assert!(answer(child.wait_with_output().unwrap()) == expected, "{command:?} {bytes}");
+        }
+    }
 }
 
 /// The second tier counts the keys of each value.
