@@ -53,51 +53,113 @@ pub(crate) fn of_integer(value: i64) -> Double {
     (high, (i128::from(value) - high as i128) as f64)
 }
 
-/// The reproducible sum of doubles: [`Binned`] sums of both parts.
+/// The reproducible sum of doubles, and whether all of them are equal, which no sum tells: its low bits are cut.
 pub struct Total;
+
+/// The data of [`Total`] per key: the [`Binned`] sum of both parts; the least and the greatest first part, in which
+/// -0 is 0. Byte form: that of the sum, then the least and the greatest, 8 bytes each, little-endian.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    sum: Binned,
+    least: f64,
+    greatest: f64,
+}
+
+/// The answer of [`Total`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Summed {
+    pub(crate) sum: Double,
+    /// Whether the first parts of all numbers are equal.
+    pub(crate) are_equal: bool,
+}
 
 impl Combine for Total {
     type Value = Double;
-    type Accumulator = Binned;
-    type Output = Double;
+    type Accumulator = Seen;
+    type Output = Summed;
 
-    fn identity() -> Binned {
-        Binned::ZERO
+    fn identity() -> Seen {
+        Seen { sum: Binned::ZERO, least: f64::INFINITY, greatest: f64::NEG_INFINITY }
     }
 
     #[inline]
-    fn absorb(into: &mut Binned, (high, low): Double) {
-        into.add(high);
+    fn absorb(into: &mut Seen, (high, low): Double) {
+        into.sum.add(high);
         // Most numbers have no rest.
         if low != 0.0 {
-            into.add(low);
+            into.sum.add(low);
         }
+        let high = high + 0.0;
+        into.least = into.least.min(high);
+        into.greatest = into.greatest.max(high);
     }
 
-    fn merge(into: &mut Binned, other: &Binned) {
-        into.merge(other);
+    fn merge(into: &mut Seen, other: &Seen) {
+        into.sum.merge(&other.sum);
+        into.least = into.least.min(other.least);
+        into.greatest = into.greatest.max(other.greatest);
     }
 
-    /// Returns the nearest `f64`, and the rest of the sum.
-    fn finish(accumulator: &Binned) -> Double {
-        let high = accumulator.sum();
+    /// Returns the sum as the nearest `f64` and the rest.
+    fn finish(accumulator: &Seen) -> Summed {
+        let are_equal = accumulator.least == accumulator.greatest;
+        let high = accumulator.sum.sum();
         if !high.is_finite() {
-            return (high, 0.0);
+            return Summed { sum: (high, 0.0), are_equal };
         }
-        let mut rest = *accumulator;
+        let mut rest = accumulator.sum;
         rest.add(-high);
-        (high, rest.sum())
+        Summed { sum: (high, rest.sum()), are_equal }
     }
 
-    fn rank(a: &Binned, b: &Binned) -> Ordering {
-        a.sum().total_cmp(&b.sum())
+    fn rank(a: &Seen, b: &Seen) -> Ordering {
+        a.sum.sum().total_cmp(&b.sum.sum())
     }
 
-    fn encode(accumulator: &Binned, out: &mut Vec<u8>) {
-        accumulator.encode(out);
+    fn encode(accumulator: &Seen, out: &mut Vec<u8>) {
+        accumulator.sum.encode(out);
+        out.extend_from_slice(&accumulator.least.to_le_bytes());
+        out.extend_from_slice(&accumulator.greatest.to_le_bytes());
     }
 
-    fn decode(bytes: &mut &[u8]) -> Option<Binned> {
-        Binned::decode(bytes)
+    fn decode(bytes: &mut &[u8]) -> Option<Seen> {
+        let sum = Binned::decode(bytes)?;
+        let (&least, rest) = bytes.split_first_chunk()?;
+        let (&greatest, rest) = rest.split_first_chunk()?;
+        *bytes = rest;
+        let (least, greatest) = (f64::from_le_bytes(least), f64::from_le_bytes(greatest));
+        Some(Seen { sum, least, greatest })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_merged_and_read_back_as_one() {
+        let of = |values: &[f64]| {
+            let mut seen = Total::identity();
+            values.iter().for_each(|&value| Total::absorb(&mut seen, (value, 0.0)));
+            seen
+        };
+        for values in [&[][..], &[0.0, -0.0], &[0.1, 0.1, 0.1], &[3.0, -1e300, 2.0]] {
+            let whole = of(values);
+            for cut in 0..=values.len() {
+                let (left, right) = values.split_at(cut);
+                let mut bytes = Vec::new();
+                let mut merged = of(right);
+                Total::merge(&mut merged, &of(left));
+                Total::encode(&merged, &mut bytes);
+                let mut rest = &bytes[..];
+                let read = Total::decode(&mut rest).unwrap();
+                let mut of_whole = Vec::new();
+                Total::encode(&whole, &mut of_whole);
+                assert_eq!((read, &bytes, rest.len()), (whole, &of_whole, 0));
+                assert_eq!(Total::decode(&mut &bytes[1..]), None);
+            }
+            let are_equal = values.iter().all(|value| *value == values[0]) && !values.is_empty();
+            assert_eq!(Total::finish(&whole).are_equal, are_equal, "{values:?}");
+        }
     }
 }

@@ -10,17 +10,17 @@ use tegula::{Input, Result};
 
 /// The sums that a line is made of: the pairs of an answer of [`TextPoints`] or [`BytePoints`], whole or so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sums([double::Double; ALL.len()]);
+pub struct Sums([double::Summed; ALL.len()]);
 
 impl Sums {
-    /// Adds a pair of an answer of [`TextPoints`]: a number, and what it lacks.
-    pub fn add(&mut self, key: u8, sum: (f64, f64)) {
+    /// Adds a pair of an answer of [`TextPoints`].
+    pub fn add(&mut self, key: u8, sum: double::Summed) {
         self.0[usize::from(key)] = sum;
     }
 
-    /// Adds a pair of an answer of [`BytePoints`].
+    /// Adds a pair of an answer of [`BytePoints`]. These sums are exact, so they alone tell whether all values are equal.
     pub fn add_integer(&mut self, key: u8, sum: i64) {
-        self.add(key, double::of_integer(sum));
+        self.add(key, double::Summed { sum: double::of_integer(sum), are_equal: false });
     }
 
     /// Returns the line.
@@ -80,20 +80,24 @@ impl Line {
     }
 
     /// Computes the line from the sums.
-    fn from_sums(sums: [double::Double; ALL.len()]) -> Result<Line> {
-        let [n, x, y, xx, xy, yy] = sums;
+    fn from_sums(sums: [double::Summed; ALL.len()]) -> Result<Line> {
+        let [_, same_x, same_y, ..] = sums.map(|of| of.are_equal);
+        let [n, x, y, xx, xy, yy] = sums.map(|of| of.sum);
         let fault = |cause| fault("the points", cause);
         if n.0 < 2.0 {
             return Err(fault("fewer than two; a line needs two"));
         }
         // n times the sums of squares about the means.
         let about = |ab, a, b| double::minus(double::times(n, ab), double::times(a, b)).0;
-        let (sxx, sxy, syy) = (about(xx, x, x), about(xy, x, y), about(yy, y, y));
+        let (sxx, mut sxy, mut syy) = (about(xx, x, x), about(xy, x, y), about(yy, y, y));
         if !(sxx.is_finite() && sxy.is_finite() && syy.is_finite()) {
             return Err(fault("squares beyond the largest number; scale x and y down"));
         }
-        if sxx <= 0.0 {
+        if same_x || sxx <= 0.0 {
             return Err(fault("all have the same x; no line of y over x goes through them"));
+        }
+        if same_y {
+            (sxy, syy) = (0.0, 0.0);
         }
         let slope = sxy / sxx;
         let rise = double::minus(y, double::times((slope, 0.0), x)).0;

@@ -99,12 +99,26 @@ fn exactly_where_the_points_are_on_it() {
     assert!(line.correlation.is_nan());
 }
 
+/// The squares of tenths are not exact, so their sums about the mean are not 0.
+#[test]
+fn flat_where_all_y_are_equal() {
+    let text = "1 0.1\n2 0.1\n4 0.1\n";
+    let figures = same(1, |engine, options| {
+        bits(fit(Input::bytes(text), Points::Text, engine, options).unwrap())
+    });
+    let [_, slope, intercept, correlation, _, mean_y] = figures.map(f64::from_bits);
+    assert_eq!((slope, intercept), (0.0, mean_y));
+    assert!(correlation.is_nan(), "{correlation}");
+}
+
 #[test]
 fn or_say_why_there_is_none() {
     for (text, points, part) in [
         ("", Points::Text, "fewer than two"),
         ("1 2\n", Points::Text, "fewer than two"),
         ("1 2\n1 3\n", Points::Text, "the same x"),
+        ("0.3 1.7\n0.3 5.3\n0.3 2.9\n", Points::Text, "the same x"),
+        ("-0 1\n0 2\n", Points::Text, "the same x"),
         ("1 2\n1 x\n", Points::Text, "memory, line 2, byte 6: \"x\" is no finite number"),
         ("1 2\n1\n", Points::Text, "memory, line 2, byte 4: not a point"),
         ("1 2\n1 2 3\n", Points::Text, "memory, line 2, byte 4: not a point"),
