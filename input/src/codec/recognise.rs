@@ -6,7 +6,7 @@ use super::Format;
 use super::sniff::{FILE_BYTES_LEAST, HEAD_BYTES, Head, sniff};
 use crate::error::{InputError, Result};
 use crate::failure::Failure;
-use crate::input::{FileList, Input, OpenFolder, PackedFiles, RangeSource, Source};
+use crate::input::{FileList, Input, OpenFolder, PackedFiles, RangeSource, Source, read_range};
 use crate::schedule::{Pool, for_each};
 use rustix::fs::{Advice, fadvise};
 use std::fs::File;
@@ -137,10 +137,14 @@ fn format_elsewhere(from: &dyn RangeSource, path: &Path, bytes: u64) -> Result<F
     }
     let mut head = [0; HEAD_BYTES];
     let length = HEAD_BYTES.min(usize::try_from(bytes).unwrap_or(HEAD_BYTES));
-    match from.read_at(path, 0, &mut head[..length]) {
+    match read_range(from, path.to_path_buf(), 0, &mut head[..length]) {
         Ok(()) => decide(&head[..length], named, || path.to_path_buf()),
-        // The reader of the file will report the error.
-        Err(_) => Ok(named.unwrap_or(Format::Plain)),
+        // A length that no file has is refused by the plan, and a file that became shorter by its reader.
+        Err(InputError::Read { cause, .. }) if cause.kind() == io::ErrorKind::UnexpectedEof => {
+            Ok(named.unwrap_or(Format::Plain))
+        }
+        // After any other error, another try may succeed; the reader would take compressed bytes for plain ones.
+        Err(error) => Err(error),
     }
 }
 

@@ -1,8 +1,16 @@
-//! Plain files between compressed ones are read as plain where they are long.
+//! Plain files between compressed ones are read as plain where they are long. A file that cannot be examined is of no
+//! format.
 
 use proptest::prelude::*;
-use tegula_input::codec::stretches;
-use tegula_input::input::Format;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use tegula_input::cancel::Cancel;
+use tegula_input::codec::{recognise, stretches};
+use tegula_input::error::{Error, InputError};
+use tegula_input::failure::Failure;
+use tegula_input::input::{Format, Input, RangeSource, Source};
+use tegula_input::schedule::Pool;
 
 #[test]
 fn long_plain_stretches_stand_alone() {
@@ -33,4 +41,34 @@ proptest! {
         let total: u64 = files.iter().map(|(_, mib)| mib).sum();
         prop_assert!(stretches.len() as u64 <= 3 + total / 16);
     }
+}
+
+/// A source whose requests all fail.
+#[derive(Debug)]
+struct Failing(io::ErrorKind);
+
+impl RangeSource for Failing {
+    fn read_at(&self, _: &Path, _: u64, _: &mut [u8]) -> io::Result<()> {
+        Err(self.0.into())
+    }
+}
+
+/// When the file is read, the fault may have passed, and its bytes would be taken for plain ones.
+#[test]
+fn a_fault_of_the_first_bytes_is_an_error() {
+    let pool = Pool::new(1, |_| ()).unwrap();
+    let found = |kind, names: &[&str]| {
+        let files: Vec<(&str, u64)> = names.iter().map(|&name| (name, 2 << 20)).collect();
+        let input = Input::ranges(Arc::new(Failing(kind)), files);
+        recognise(input, false, &pool, &Failure::new(&Cancel::new()))
+    };
+    let many: Vec<&str> = (0..40).map(|_| "a").collect();
+    for names in [&["a"][..], &["a.gz"], &many] {
+        let lost = found(io::ErrorKind::ConnectionReset, names).unwrap_err();
+        assert!(matches!(lost, Error::Input(InputError::Read { .. })), "{names:?} {lost:?}");
+    }
+    let gone = found(io::ErrorKind::NotFound, &["a"]).unwrap_err();
+    assert!(matches!(gone, Error::Input(InputError::Vanished { .. })), "{gone:?}");
+    let short = found(io::ErrorKind::UnexpectedEof, &["a"]).unwrap();
+    assert!(matches!(short.sources[..], [Source::Ranges(..)]), "the reader says what is short");
 }
