@@ -67,13 +67,13 @@ impl Keys {
         sorted.sort_unstable();
         sorted.dedup();
         let mut begins = Config::new().match_kind(MatchKind::LeftmostFirst).builder();
-        // A head may not contain a line end, because a line that begins inside of a hit would be missed.
-        let has_head = |key: &Vec<u8>| key.len() >= HEAD_BYTES && !key.contains(&b'\n');
-        let before = usize::from(!sorted.iter().all(has_head));
+        // No line equals a key with a line end, and a hit of such a key would cover lines that equal another key.
+        let lines = || sorted.iter().filter(|key| !key.contains(&b'\n'));
+        let before = usize::from(lines().any(|key| key.len() < HEAD_BYTES));
         if before == 0 {
-            begins.extend(sorted.iter().map(|key| &key[..HEAD_BYTES]));
+            begins.extend(lines().map(|key| &key[..HEAD_BYTES]));
         } else if !sorted.iter().any(Vec::is_empty) {
-            begins.extend(sorted.iter().map(|key| [b"\n", &key[..]].concat()));
+            begins.extend(lines().map(|key| [b"\n", &key[..]].concat()));
         }
         Keys { begins: begins.build(), before, numbers: sorted.into_iter().zip(0..).collect() }
     }

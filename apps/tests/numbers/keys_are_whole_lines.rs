@@ -85,6 +85,19 @@ fn and_neither_begins_nor_ends_of_them() {
     check(b"", &keys, 1);
 }
 
+/// No line equals a key of two lines, which must not hide another key.
+#[test]
+fn or_no_line_where_a_key_has_a_line_end() {
+    for (keys, text) in [
+        (&["a\nb", "b"][..], "x\na\nb\n"),
+        (&["first\nsecond", "second"], "x\nfirst\nsecond\n"),
+        (&["a\nb"], "x\na\nb\n"),
+    ] {
+        let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.as_bytes().to_vec()).collect();
+        check(text.as_bytes(), &keys, 1000);
+    }
+}
+
 #[test]
 fn places_come_by_key_then_file_then_byte() {
     let folder = tempfile::tempdir().unwrap();
