@@ -480,6 +480,20 @@ OF_BYTES = [
         {"in.txt": b"a\nbb\nccc\n"},
     ),
     Case(
+        "tasks of lines that end otherwise, and an empty file",
+        job(
+            "cat",
+            "NONE",
+            *conf(
+                "mapreduce.input.lineinputformat.linespermap=2",
+                "textinputformat.record.delimiter=;",
+            ),
+            "-inputformat",
+            "org.apache.hadoop.mapred.lib.NLineInputFormat",
+        ),
+        {"a": b"aa\r\nbb\r\n\r\nc", "b": b""},
+    ),
+    Case(
         "lazy output",
         job("cat", "cat", "-lazyOutput", "-numReduceTasks", "5"),
         {"in.txt": b"a\n"},

@@ -2,7 +2,8 @@
 
 use crate::failure::TaskFailed;
 use crate::process::failed;
-use memchr::{memchr, memmem};
+use memchr::{memchr, memchr2, memmem};
+use std::iter;
 use tegula::Result;
 
 /// Cuts bytes that come piece by piece into lines.
@@ -81,17 +82,26 @@ pub(crate) fn normalised(bytes: &[u8]) -> Option<Vec<u8>> {
     if memchr(b'\r', bytes).is_none() && bytes.last().is_none_or(|last| *last == b'\n') {
         return None;
     }
-    let mut lines = Vec::with_capacity(bytes.len() + 1);
-    let mut cutter = LineCutter::new(usize::MAX);
-    let mut add = |line: &[u8]| {
-        lines.extend_from_slice(line);
-        lines.push(b'\n');
-        Ok(())
-    };
-    // Nothing that is shown can fail.
-    let _ = cutter.feed(bytes, &mut add);
-    let _ = cutter.finish(&mut add);
-    Some(lines)
+    let mut text = Vec::with_capacity(bytes.len() + 1);
+    for (line, _) in lines(bytes) {
+        text.extend_from_slice(line);
+        text.push(b'\n');
+    }
+    Some(text)
+}
+
+/// Returns the lines of a text without their ends, each with the number of its bytes with its end.
+pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (&[u8], usize)> {
+    let mut rest = bytes;
+    iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (line, end) = rest.split_at(memchr2(b'\n', b'\r', rest).unwrap_or(rest.len()));
+        let bytes = line.len() + if end.starts_with(b"\r\n") { 2 } else { end.len().min(1) };
+        rest = &rest[bytes..];
+        Some((line, bytes))
+    })
 }
 
 /// Where the key of a line ends: after so many fields.
@@ -153,6 +163,9 @@ mod tests {
                 cutter.finish(&mut see).unwrap();
                 assert_eq!(lines, *expected, "{text:?} in pieces of {piece}");
             }
+            let (lines, bytes): (Vec<&[u8]>, Vec<usize>) = super::lines(text.as_bytes()).unzip();
+            assert_eq!(lines, expected.iter().map(|line| line.as_bytes()).collect::<Vec<_>>());
+            assert_eq!(bytes.iter().sum::<usize>(), text.len(), "{text:?}");
         }
     }
 

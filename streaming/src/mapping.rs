@@ -7,7 +7,7 @@
 
 use crate::counters::{BYTES_READ, BYTES_WRITTEN, Counters};
 use crate::gathering::{Gatherer, Gathering};
-use crate::lines::{LineCutter, normalised};
+use crate::lines::{LineCutter, lines, normalised};
 use crate::numbers::Numbers;
 use crate::output::OutputFolder;
 use crate::process::Process;
@@ -48,7 +48,11 @@ impl Job for Mapping<'_> {
     type Combine = Collect<[u8]>;
 
     fn cut(&self) -> Cut {
-        self.settings.delimiter.map_or(Cut::Lines, Cut::Delimiter)
+        match self.settings.lines_per_map {
+            // Groups of lines are counted from the begin of a file.
+            Some(_) => Cut::Whole,
+            None => self.settings.delimiter.map_or(Cut::Lines, Cut::Delimiter),
+        }
     }
 
     fn state(&self) -> Option<&dyn Resumable> {
@@ -107,51 +111,40 @@ impl Mapping<'_> {
         }
         let (path, offset) = (split.path(), split.offset());
         let source = Source { path: &path, file, offset, bytes: split.bytes().len() };
-        match self.settings.lines_per_map {
-            Some(most) => self.map_by_lines(&self.lines(split), source, most, put),
-            None => self.map_piece(&self.lines(split), source, put),
-        }
-    }
-
-    /// Returns the records of a split as a mapper gets them: lines that end with `\n`.
-    fn lines<'s>(&self, split: &Split<'s>) -> Cow<'s, [u8]> {
-        match &self.settings.delimiter {
-            None => normalised(split.bytes()).map_or(Cow::Borrowed(split.bytes()), Cow::Owned),
-            Some(delimiter) => {
-                let mut lines = Vec::with_capacity(split.bytes().len() + 1);
-                for record in split.delimited(delimiter) {
-                    lines.extend_from_slice(record);
-                    lines.push(b'\n');
-                }
-                Cow::Owned(lines)
-            }
-        }
-    }
-
-    /// Maps so many lines a task, each after its offset, as `NLineInputFormat` gives them.
-    fn map_by_lines(
-        &self,
-        lines: &[u8],
-        source: Source<'_>,
-        most: usize,
-        put: &mut Gatherer<'_, '_>,
-    ) -> Result<()> {
-        let (mut text, mut count, mut offset) = (Vec::new(), 0, source.offset);
-        let mut begin = offset;
-        let mut rest = lines.split_inclusive(|byte| *byte == b'\n').peekable();
-        while let Some(line) = rest.next() {
-            text.extend_from_slice(offset.to_string().as_bytes());
-            text.push(b'\t');
-            text.extend_from_slice(line);
-            (count, offset) = (count + 1, offset + line.len() as u64);
-            if count == most || rest.peek().is_none() {
-                let bytes = usize::try_from(offset - begin).unwrap_or(usize::MAX);
-                self.map_piece(&text, Source { offset: begin, bytes, ..source }, put)?;
-                text.clear();
-                (count, begin) = (0, offset);
-            }
+        let Some(most) = self.settings.lines_per_map else {
+            return self.map_piece(&self.text(split, split.bytes()), source, put);
+        };
+        let mut rest = split.bytes();
+        while !rest.is_empty() {
+            let bytes = lines(rest).take(most).map(|(_, bytes)| bytes).sum();
+            let (group, after) = rest.split_at(bytes);
+            let source = Source { offset: split.offset_of(group), bytes, ..source };
+            self.map_piece(&self.text(split, group), source, put)?;
+            rest = after;
         }
         Ok(())
+    }
+
+    /// Returns the records of a part of a split as a mapper gets them: lines that end with `\n`.
+    fn text<'s>(&self, split: &Split<'s>, bytes: &'s [u8]) -> Cow<'s, [u8]> {
+        let Settings { delimiter, offset_separator, .. } = self.settings;
+        if delimiter.is_none() && offset_separator.is_none() {
+            return normalised(bytes).map_or(Cow::Borrowed(bytes), Cow::Owned);
+        }
+        let mut text = Vec::with_capacity(bytes.len() + 1);
+        let mut add = |record: &[u8]| {
+            if let Some(separator) = offset_separator {
+                text.extend_from_slice(split.offset_of(record).to_string().as_bytes());
+                text.extend_from_slice(separator);
+            }
+            text.extend_from_slice(record);
+            text.push(b'\n');
+        };
+        match delimiter {
+            Some(delimiter) => delimiter.records(bytes).for_each(add),
+            None => lines(bytes).for_each(|(line, _)| add(line)),
+        }
+        Cow::Owned(text)
     }
 
     fn map_piece(

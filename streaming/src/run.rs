@@ -88,13 +88,17 @@ impl Settings {
         let empty: Vec<&[u8]> =
             listed.empty.iter().map(|path| path.as_os_str().as_bytes()).collect();
         let list_of_empty = u32::try_from(listed.bytes.len()).unwrap_or(u32::MAX);
-        if !empty.is_empty() {
+        // Groups of lines are none where there is no line.
+        if !empty.is_empty() && self.lines_per_map.is_none() {
             listed.input.append(Input::bytes(empty.join(&0)));
         }
         let input_bytes = listed.bytes.iter().flatten().sum();
         let options = self.options(&host, input_bytes);
         let sort = self.sort(&host, input_bytes, &options)?;
-        let split_bytes = options.split_bytes.unwrap_or(DEFAULT_TILE_BYTES);
+        let split_bytes = match self.lines_per_map {
+            Some(_) => u64::MAX,
+            None => options.split_bytes.unwrap_or(DEFAULT_TILE_BYTES),
+        };
         let place = Workplace::open(host.scratch, output.folder())?;
         let output = output.begin()?;
         let tasks = Tasks::new(&self, &place, &options.cancel, output.path())?;

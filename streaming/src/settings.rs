@@ -31,8 +31,10 @@ pub struct Settings {
     /// Between key and value in part files.
     pub(crate) output_separator: Vec<u8>,
     pub(crate) codec: Codec,
-    /// Lines of a map task, which gets each after its offset, if the job says (`NLineInputFormat`).
+    /// Lines of a map task, if the job says (`NLineInputFormat`).
     pub(crate) lines_per_map: Option<usize>,
+    /// What is between the offset of a record in its file and the record, if mappers get both.
+    pub(crate) offset_separator: Option<Vec<u8>>,
     /// What ends a record of the input, if it is not a line.
     pub(crate) delimiter: Option<Delimiter>,
     pub(crate) shipped: Vec<Shipped>,
@@ -133,8 +135,11 @@ impl Settings {
             output_separator,
             codec: Codec::of(&line)?,
             lines_per_map,
+            offset_separator: lines_per_map.is_some().then(|| b"\t".to_vec()),
+            // The readers of groups of lines know lines alone.
             delimiter: conf
                 .get("textinputformat.record.delimiter")
+                .filter(|_| lines_per_map.is_none())
                 .map(Delimiter::new)
                 .transpose()?,
             shipped: Shipped::all(&line.files, &line.archives)?,

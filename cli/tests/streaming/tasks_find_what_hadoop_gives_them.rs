@@ -70,6 +70,28 @@ fn settings_come_from_files_too() {
     assert_eq!(place.single(&job), "c\t\n");
 }
 
+/// The engine cuts a file at splits, and groups of lines are counted from its begin; an empty file has none.
+#[test]
+fn groups_of_lines_are_those_of_a_file() {
+    let lines: String = (1..=100).map(|number| format!("{number:03}\r\n")).collect();
+    let place = Place::with(&[("in/a", lines.as_bytes()), ("in/b", b"")]);
+    let job = [
+        "-inputformat",
+        "NLineInputFormat",
+        "-D",
+        "mapreduce.input.lineinputformat.linespermap=30",
+        "-mapper",
+        "awk '{line = $0} END {print NR \" to \" line}'",
+        "-reducer",
+        "NONE",
+    ];
+    let expected = ["30 to 145\t030\n", "30 to 295\t060\n", "30 to 445\t090\n", "10 to 495\t100\n"];
+    for run in [&[][..], &["--split", "40", "--workers", "3"]] {
+        let parts = place.answer(&[&job, run].concat());
+        assert_eq!(parts.into_values().collect::<Vec<_>>(), expected, "{run:?}");
+    }
+}
+
 #[test]
 fn files_of_tasks_go_into_the_answer() {
     let place = Place::with(&[("in", b"line\n")]);
