@@ -23,20 +23,18 @@ record SplitSource(BlockKey key, FileSystem files, Path path) {
     /** Both interfaces decode sequence files alike. */
     static final String SEQUENCE_FILES = SequenceFileInputFormat.class.getName();
 
-    /** Whose readers are known to look at nothing else. */
+    /** Whose readers are known to look at nothing else. Those of sequence files as text call the pairs' own classes. */
     private static final Set<String> FORMATS = Set.of(
             SEQUENCE_FILES,
             "org.apache.hadoop.mapreduce.lib.input.TextInputFormat",
             "org.apache.hadoop.mapreduce.lib.input.KeyValueTextInputFormat",
             "org.apache.hadoop.mapreduce.lib.input.NLineInputFormat",
             "org.apache.hadoop.mapreduce.lib.input.FixedLengthInputFormat",
-            "org.apache.hadoop.mapreduce.lib.input.SequenceFileAsTextInputFormat",
             "org.apache.hadoop.mapreduce.lib.input.SequenceFileAsBinaryInputFormat",
             "org.apache.hadoop.mapred.TextInputFormat",
             "org.apache.hadoop.mapred.KeyValueTextInputFormat",
             "org.apache.hadoop.mapred.lib.NLineInputFormat",
             "org.apache.hadoop.mapred.FixedLengthInputFormat",
-            "org.apache.hadoop.mapred.SequenceFileAsTextInputFormat",
             "org.apache.hadoop.mapred.SequenceFileAsBinaryInputFormat");
 
     private static final FileVersion NAMED = new FileVersion(0, 0, "", 0);

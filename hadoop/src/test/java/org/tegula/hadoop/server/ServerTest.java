@@ -26,7 +26,9 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.LongWritable;
+import org.apache.hadoop.io.SequenceFile;
 import org.apache.hadoop.io.Text;
+import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.mapred.JobClient;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.Cluster;
@@ -37,6 +39,7 @@ import org.apache.hadoop.mapreduce.JobStatus;
 import org.apache.hadoop.mapreduce.Mapper;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.mapreduce.TaskType;
+import org.apache.hadoop.mapreduce.lib.input.SequenceFileAsTextInputFormat;
 import org.apache.hadoop.mapreduce.tools.CLI;
 import org.apache.hadoop.security.Credentials;
 import org.apache.hadoop.security.UserGroupInformation;
@@ -420,6 +423,67 @@ class ServerTest {
         Files.writeString(folder.resolve("in.txt"), "x\ny\n");
         assertEquals(0, decode(upper, "X\t1\nY\t1\n"));
         assertEquals(0, decode(lower, "x\t1\ny\t1\n"));
+    }
+
+    /** A value that says a word, and a mapper that counts what values say. */
+    private Path saying(String word) throws IOException {
+        return JarOf.source(
+                Files.createDirectories(folder.resolve(word)),
+                "Said",
+                """
+                import org.apache.hadoop.io.*;
+                import org.apache.hadoop.mapreduce.Mapper;
+                public class Said implements Writable {
+                    @Override
+                    public void write(java.io.DataOutput out) {}
+                    @Override
+                    public void readFields(java.io.DataInput in) {}
+                    @Override
+                    public String toString() {
+                        return "%s";
+                    }
+                    public static class Values extends Mapper<Text, Text, Text, IntWritable> {
+                        @Override
+                        protected void map(Text key, Text value, Context context)
+                                throws java.io.IOException, InterruptedException {
+                            context.write(value, new IntWritable(1));
+                        }
+                    }
+                }
+                """
+                        .formatted(word));
+    }
+
+    @Test
+    void textOfAJobsOwnValuesIsThatOfItsOwnCode() throws Exception {
+        Path file = folder.resolve("in.seq");
+        for (String word : List.of("first", "second")) {
+            Path jar = saying(word);
+            try (var loader =
+                    new java.net.URLClassLoader(new java.net.URL[] {jar.toUri().toURL()})) {
+                if (!Files.exists(file)) {
+                    writeOne(file, (Writable)
+                            loader.loadClass("Said").getConstructor().newInstance());
+                }
+            }
+            Path out = folder.resolve("out of " + word);
+            Job job = Jobs.wordCount(conf, file, out);
+            job.setJar(jar.toString());
+            job.setInputFormatClass(SequenceFileAsTextInputFormat.class);
+            job.getConfiguration().set("mapreduce.job.map.class", "Said$Values");
+            assertTrue(job.waitForCompletion(false), () -> job.toString());
+            assertEquals(word + "\t1\n", Files.readString(out.resolve("part-r-00000")));
+        }
+    }
+
+    private void writeOne(Path file, Writable value) throws IOException {
+        try (SequenceFile.Writer writer = SequenceFile.createWriter(
+                conf,
+                SequenceFile.Writer.file(new org.apache.hadoop.fs.Path(file.toUri())),
+                SequenceFile.Writer.keyClass(Text.class),
+                SequenceFile.Writer.valueClass(value.getClass()))) {
+            writer.append(new Text("key"), value);
+        }
     }
 
     @Test
