@@ -65,7 +65,10 @@ final class JobJar implements Closeable {
         folder = new File(
                 folders.getLocalPathForWrite("tegula-jar/" + job, conf).toUri().getPath());
         RunJar.unJar(jar, folder, INSIDE);
-        add(new File(folder, "classes/"));
+        File classes = new File(folder, "classes");
+        if (classes.isDirectory()) {
+            add(classes);
+        }
         File[] libraries = new File(folder, "lib").listFiles();
         if (libraries != null) {
             Arrays.sort(libraries);

@@ -287,8 +287,11 @@ class ServerTest {
     }
 
     private Job jarJob(Path jar, String mapper, Path out) throws Exception {
-        Files.writeString(folder.resolve("in.txt"), "x\ny\n");
-        Job job = Jobs.wordCount(conf, folder.resolve("in.txt"), out);
+        Path in = folder.resolve("in.txt");
+        if (!Files.exists(in)) {
+            Files.writeString(in, "x\ny\n");
+        }
+        Job job = Jobs.wordCount(conf, in, out);
         job.setJar(jar.toString());
         job.getConfiguration().set("mapreduce.job.map.class", mapper);
         return job;
@@ -367,15 +370,27 @@ class ServerTest {
         cluster.close();
     }
 
-    @Test
-    void findsLibrariesInsideAJar() throws Exception {
-        Path inner = answering("inner", "from a library");
+    private Path around(Path inner) throws IOException {
         Path jar = folder.resolve("outer.jar");
         try (var out = new java.util.jar.JarOutputStream(Files.newOutputStream(jar))) {
             out.putNextEntry(new java.util.zip.ZipEntry("lib/inner.jar"));
             out.write(Files.readAllBytes(inner));
         }
-        assertEquals("from a library\t3\n", runJar(jar, "Answer"));
+        return jar;
+    }
+
+    @Test
+    void findsLibrariesInsideAJar() throws Exception {
+        assertEquals("from a library\t3\n", runJar(around(answering("inner", "from a library")), "Answer"));
+    }
+
+    /** Whether code is the same is asked of all that a job can load; this jar has no folder of classes. */
+    @Test
+    void keepsWhatALibraryInsideAJarHasDecoded() throws Exception {
+        Path inner = decoding("inner", "toUpperCase");
+        Path jar = around(inner);
+        assertEquals(0, decode(jar, inner, "X\t1\nY\t1\n"));
+        assertEquals(1, decode(jar, inner, "X\t1\nY\t1\n"));
     }
 
     private Path decoding(String name, String call) throws IOException {
@@ -401,14 +416,14 @@ class ServerTest {
                         .formatted(call));
     }
 
-    private long decode(Path jar, String expected) throws Exception {
+    private long decode(Path jar, Path code, String expected) throws Exception {
         Path out = folder.resolve("out" + System.nanoTime());
         Job job = jarJob(jar, Jobs.Words.class.getName(), out);
         job.getConfiguration().set("mapreduce.job.inputformat.class", "Lines");
         job.getConfiguration().set(Settings.CACHE_FORMATS, "Lines");
         // The client cuts the input, so it has the class, too.
         try (var loader =
-                new java.net.URLClassLoader(new java.net.URL[] {jar.toUri().toURL()})) {
+                new java.net.URLClassLoader(new java.net.URL[] {code.toUri().toURL()})) {
             job.getConfiguration().setClassLoader(loader);
             assertTrue(job.waitForCompletion(false));
         }
@@ -420,9 +435,8 @@ class ServerTest {
     void takesWhatOtherCodeHasDecodedForItself() throws Exception {
         Path upper = decoding("upper", "toUpperCase");
         Path lower = decoding("lower", "toLowerCase");
-        Files.writeString(folder.resolve("in.txt"), "x\ny\n");
-        assertEquals(0, decode(upper, "X\t1\nY\t1\n"));
-        assertEquals(0, decode(lower, "x\t1\ny\t1\n"));
+        assertEquals(0, decode(upper, upper, "X\t1\nY\t1\n"));
+        assertEquals(0, decode(lower, lower, "x\t1\ny\t1\n"));
     }
 
     /** A value that says a word, and a mapper that counts what values say. */
