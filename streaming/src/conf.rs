@@ -84,8 +84,8 @@ impl Conf {
     /// Returns a property that is `true` or `false`; as Hadoop does, the default for any other text.
     pub(crate) fn flag(&self, name: &str, default: bool) -> bool {
         match self.get(name).map(str::trim) {
-            Some("true") => true,
-            Some("false") => false,
+            Some(text) if text.eq_ignore_ascii_case("true") => true,
+            Some(text) if text.eq_ignore_ascii_case("false") => false,
             _ => default,
         }
     }
@@ -153,5 +153,19 @@ mod tests {
             "<configuration><property><name>a.b</name>\n<value> x &amp; y </value></property></configuration>",
         );
         assert_eq!(conf.get("a.b"), Some("x & y"));
+    }
+
+    #[test]
+    fn flags_are_read_in_any_case() {
+        let mut conf = Conf::default();
+        for (text, expected) in [
+            ("true", [true; 2]),
+            (" TRUE ", [true; 2]),
+            ("False", [false; 2]),
+            ("no", [false, true]),
+        ] {
+            conf.set("a", text);
+            assert_eq!([false, true].map(|default| conf.flag("a", default)), expected, "{text}");
+        }
     }
 }
