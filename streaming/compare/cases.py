@@ -494,6 +494,44 @@ OF_BYTES = [
         {"a": b"aa\r\nbb\r\n\r\nc", "b": b""},
     ),
     Case(
+        "lines of tasks of two without their offsets",
+        job(
+            "cat",
+            "NONE",
+            *conf(
+                "mapreduce.input.lineinputformat.linespermap=2",
+                "stream.map.input.ignoreKey=True",
+            ),
+            "-inputformat",
+            "org.apache.hadoop.mapred.lib.NLineInputFormat",
+        ),
+        {"in.txt": b"a\nbb\nccc\n"},
+    ),
+    Case(
+        "lines after their offsets",
+        job(
+            "cat",
+            "cat",
+            *conf(
+                "stream.map.input.ignoreKey=FALSE",
+                "stream.map.input.field.separator=::",
+            ),
+        ),
+        {"in.txt": b"a\r\n\nbb\nccc"},
+    ),
+    Case(
+        "records after their offsets",
+        job(
+            "cat",
+            "NONE",
+            *conf(
+                "stream.map.input.ignoreKey=false",
+                "textinputformat.record.delimiter=;;",
+            ),
+        ),
+        {"in.txt": b"a;;b;;c\nd;;"},
+    ),
+    Case(
         "lazy output",
         job("cat", "cat", "-lazyOutput", "-numReduceTasks", "5"),
         {"in.txt": b"a\n"},

@@ -163,7 +163,7 @@ mod tests {
                 cutter.finish(&mut see).unwrap();
                 assert_eq!(lines, *expected, "{text:?} in pieces of {piece}");
             }
-            let (lines, bytes): (Vec<&[u8]>, Vec<usize>) = super::lines(text.as_bytes()).unzip();
+            let (lines, bytes): (Vec<&[u8]>, Vec<usize>) = lines(text.as_bytes()).unzip();
             assert_eq!(lines, expected.iter().map(|line| line.as_bytes()).collect::<Vec<_>>());
             assert_eq!(bytes.iter().sum::<usize>(), text.len(), "{text:?}");
         }

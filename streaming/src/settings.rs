@@ -110,6 +110,7 @@ impl Settings {
             ),
             _ => None,
         };
+        let ignores_offsets = conf.flag("stream.map.input.ignoreKey", lines_per_map.is_none());
         let timeout = conf.number("mapreduce.task.timeout")?.unwrap_or(TIMEOUT_MS);
         let sort_mb = conf.number("mapreduce.task.io.sort.mb")?.unwrap_or(SORT_MB);
         let reporter = conf.get("stream.stderr.reporter.prefix").unwrap_or("reporter:");
@@ -135,7 +136,8 @@ impl Settings {
             output_separator,
             codec: Codec::of(&line)?,
             lines_per_map,
-            offset_separator: lines_per_map.is_some().then(|| b"\t".to_vec()),
+            offset_separator: (!ignores_offsets)
+                .then(|| separator("stream.map.input.field.separator")),
             // The readers of groups of lines know lines alone.
             delimiter: conf
                 .get("textinputformat.record.delimiter")

@@ -93,6 +93,24 @@ fn groups_of_lines_are_those_of_a_file() {
 }
 
 #[test]
+fn lines_may_be_after_their_offsets() {
+    const IGNORE: &str = "stream.map.input.ignoreKey";
+    const LINES: &str = "mapreduce.input.lineinputformat.linespermap=9";
+    let (kept, left) = (&format!("{IGNORE}=false"), &format!("{IGNORE}=true"));
+    let cases: &[(&[&str], &str)] = &[
+        (&["-D", kept], "0\ta\n3\tb;c\n7\td\n"),
+        (&["-D", kept, "-D", "stream.map.input.field.separator=::"], "0::a\t\n3::b;c\t\n7::d\t\n"),
+        (&["-D", kept, "-D", "textinputformat.record.delimiter=;c\n"], "0\ta\nb\t\n7\td\n\t\n"),
+        (&["-D", left, "-inputformat", "NLineInputFormat", "-D", LINES], "a\t\nb;c\t\nd\t\n"),
+    ];
+    let place = Place::with(&[("in", b"a\r\nb;c\nd\n")]);
+    for (options, expected) in cases {
+        let job = [&["-mapper", "cat", "-reducer", "NONE"], *options].concat();
+        assert_eq!(place.single(&job), *expected, "{options:?}");
+    }
+}
+
+#[test]
 fn files_of_tasks_go_into_the_answer() {
     let place = Place::with(&[("in", b"line\n")]);
     let mapper =
