@@ -11,7 +11,7 @@ use crate::lines::{LineCutter, lines, normalised};
 use crate::numbers::Numbers;
 use crate::output::OutputFolder;
 use crate::process::Process;
-use crate::settings::Settings;
+use crate::settings::{BY_LINES, Settings};
 use crate::shipped::files_named;
 use crate::tasks::{Source, Task, Tasks};
 use memchr::memchr_iter;
@@ -72,9 +72,13 @@ impl Resumable for Mapping<'_> {
         self.identity.clone()
     }
 
-    /// A task is told the path of its file, and where in it its lines are; a mapper may look at the path.
+    /// A task is told the path of its file, and where in it its lines are; a mapper may look at the path. Offsets before
+    /// lines are for it to look at, too.
     fn sees(&self) -> Sees {
-        Sees::Paths
+        match self.settings.offset_separator {
+            Some(_) => Sees::Places,
+            None => Sees::Paths,
+        }
     }
 }
 
@@ -83,6 +87,9 @@ pub(crate) fn identity(settings: &Settings) -> Result<Identity> {
     let mut identity = Identity::new("streaming", 1).with("mapper", settings.mapper.join("\u{0}"));
     let combiner = settings.combiner.as_deref().unwrap_or_default();
     identity = identity.with("combiner", combiner.join("\u{0}")).with("reducers", settings.parts);
+    let input_format = settings.lines_per_map.map_or("TextInputFormat", |_| BY_LINES);
+    identity = identity.with("-inputformat", input_format);
+    identity = identity.with("-partitioner", settings.partition.name());
     for (name, value) in settings.conf.iter() {
         identity = identity.with(&format!("-D {name}"), value);
     }

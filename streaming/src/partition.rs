@@ -14,6 +14,14 @@ pub(crate) enum Partition {
 }
 
 impl Partition {
+    /// Returns the class that divides keys so on Hadoop.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Partition::Hash => "HashPartitioner",
+            Partition::Text | Partition::Fields(_) => "KeyFieldBasedPartitioner",
+        }
+    }
+
     /// Returns the part of a key, of so many.
     pub(crate) fn part(&self, key: &[u8], parts: usize) -> usize {
         if parts <= 1 {

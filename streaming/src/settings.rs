@@ -68,7 +68,7 @@ const PARTS_MOST: usize = u16::MAX as usize;
 const SORT_MB: usize = 100;
 const TIMEOUT_MS: u64 = 600_000;
 /// The input format of tasks of so many lines.
-const BY_LINES: &str = "NLineInputFormat";
+pub(crate) const BY_LINES: &str = "NLineInputFormat";
 const IDENTITY_REDUCER: &str = "org.apache.hadoop.mapred.lib.IdentityReducer";
 
 impl Settings {

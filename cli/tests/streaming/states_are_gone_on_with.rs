@@ -58,6 +58,45 @@ fn a_changed_mapper_is_another_job() {
     assert!(super::said(&output).contains("file m.sh"), "{}", super::said(&output));
 }
 
+/// What divides the pairs among reducers, and what decides the lines of a task, belong to the state, too.
+#[test]
+fn another_partitioner_or_input_format_is_another_job() {
+    let place = Place::with(&[("in", b"a\nb\n"), ("m.sh", PROGRAM)]);
+    let notes = format!("NOTES={}", place.path("notes").display());
+    let job = job(&notes, &["-numReduceTasks", "2", "--incremental"]);
+    place.answer(&job);
+    for option in
+        [["-partitioner", "KeyFieldBasedPartitioner"], ["-inputformat", "NLineInputFormat"]]
+    {
+        let output = place.run(&[&job, &option[..]].concat());
+        assert_eq!(output.status.code(), Some(1), "{option:?}");
+        assert!(super::said(&output).contains(option[0]), "{}", super::said(&output));
+    }
+    place.answer(&[&job[..], &["-partitioner", "HashPartitioner"]].concat());
+}
+
+/// Offsets before lines are others when the lines before are.
+#[test]
+fn lines_after_their_offsets_are_mapped_where_they_are() {
+    let lines = |letter: &str| format!("{letter}\n").repeat(4000);
+    let (a, b) = (lines("a"), lines("b"));
+    let place = Place::with(&[("in", [&*a, &b].concat().as_bytes()), ("m.sh", PROGRAM)]);
+    let notes = format!("NOTES={}", place.path("notes").display());
+    let options = ["--incremental", "--tile", "8000", "-D", "stream.map.input.ignoreKey=false"];
+    let job = job(&notes, &options);
+    for text in [[&*a, &b].concat(), [&*b, &a, &b].concat()] {
+        fs::write(place.path("in"), &text).unwrap();
+        let answer = place.single(&job);
+        let mut expected: Vec<String> = (0..)
+            .step_by(2)
+            .zip(text.lines())
+            .map(|(offset, line)| format!("{offset}\t{line}"))
+            .collect();
+        expected.sort();
+        assert!(answer.lines().eq(expected), "of {} bytes", text.len());
+    }
+}
+
 #[test]
 fn a_killed_run_is_gone_on_with() {
     let text: String = (0..40_000).map(|number| format!("{number:05}\n")).collect();
