@@ -30,7 +30,7 @@ impl Codec {
         if !line.conf.flag("mapreduce.output.fileoutputformat.compress", false) {
             return Ok(Codec::None);
         }
-        let class = line.conf.get(PROPERTY).unwrap_or("DefaultCodec");
+        let class = line.conf.class(PROPERTY).unwrap_or("DefaultCodec");
         match simple_name(class) {
             "GzipCodec" => Ok(Codec::Gzip),
             "DefaultCodec" | "DeflateCodec" => Ok(Codec::Deflate),

@@ -1,12 +1,17 @@
 //! The properties of a job: those of `-D`, `-jobconf` and `-conf`, under the names that Hadoop has today.
 
-use std::collections::BTreeMap;
+use roxmltree::{Document, Node, ParsingOptions};
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 use tegula::{Error, Result};
 
 /// Properties by name, with what is set last.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Conf(BTreeMap<String, String>);
+pub(crate) struct Conf {
+    values: BTreeMap<String, String>,
+    /// Those that no later file may change.
+    finals: BTreeSet<String>,
+}
 
 /// Names of Hadoop 1, each with the present one.
 const RENAMED: &[(&str, &str)] = &[
@@ -47,7 +52,7 @@ const RENAMED: &[(&str, &str)] = &[
 impl Conf {
     /// Sets a property, under its present name.
     pub(crate) fn set(&mut self, name: &str, value: impl Into<String>) {
-        self.0.insert(present(name).to_owned(), value.into());
+        self.values.insert(present(name).to_owned(), value.into());
     }
 
     /// Sets what `name=value` says.
@@ -66,7 +71,12 @@ impl Conf {
 
     /// Returns a property by its present name.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// Returns a property that names a class. As for Hadoop, blanks around it mean nothing.
+    pub(crate) fn class(&self, name: &str) -> Option<&str> {
+        self.get(name).map(str::trim)
     }
 
     /// Returns a number, if the property is set.
@@ -90,24 +100,41 @@ impl Conf {
         }
     }
 
-    /// Reads a file of Hadoop's settings: `<name>` and `<value>` of each `<property>`.
-    pub(crate) fn read_xml(&mut self, xml: &str) {
-        for property in xml.split("<property>").skip(1) {
-            let property = property.split("</property>").next().unwrap_or_default();
+    /// Reads a file of Hadoop's settings: `name`, `value` and `final` of each `property`, which are elements or attributes.
+    /// As for Hadoop, an element without text is none.
+    ///
+    /// # Errors
+    /// What is wrong with the XML.
+    pub(crate) fn read_xml(&mut self, xml: &str) -> std::result::Result<(), roxmltree::Error> {
+        let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+        let document = Document::parse_with_options(xml, options)?;
+        for property in document.descendants().filter(|node| node.has_tag_name("property")) {
             let inside = |tag: &str| {
-                let (_, rest) = property.split_once(&format!("<{tag}>"))?;
-                let (text, _) = rest.split_once(&format!("</{tag}>"))?;
-                Some(unescaped(text.trim()))
+                let elements = property.children().filter(|node| node.has_tag_name(tag));
+                let text = elements.map(text_of).rfind(|text| !text.is_empty());
+                text.or_else(|| property.attribute(tag).map(str::to_owned))
             };
-            if let (Some(name), Some(value)) = (inside("name"), inside("value")) {
-                self.set(&name, value);
+            let Some(name) = inside("name") else { continue };
+            let name = present(name.trim());
+            let Some(value) = inside("value").filter(|_| !self.finals.contains(name)) else {
+                continue;
+            };
+            self.set(name, value);
+            if inside("final").as_deref() == Some("true") {
+                self.finals.insert(name.to_owned());
             }
         }
+        Ok(())
+    }
+
+    /// Sets all that another has.
+    pub(crate) fn set_all(&mut self, others: Conf) {
+        self.values.extend(others.values);
     }
 
     /// Returns all properties, each also under its old name if it has one: tasks look for either.
     pub(crate) fn under_all_names(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().flat_map(|(name, value)| {
+        self.values.iter().flat_map(|(name, value)| {
             let old = RENAMED.iter().filter(move |(_, now)| now == name).map(|(old, _)| *old);
             std::iter::once(name.as_str()).chain(old).map(move |name| (name, value.as_str()))
         })
@@ -115,7 +142,7 @@ impl Conf {
 
     /// Returns all properties under their present names.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+        self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
 
@@ -128,9 +155,8 @@ fn present(name: &str) -> &str {
     RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, now)| now)
 }
 
-fn unescaped(text: &str) -> String {
-    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
-    text.replace("&apos;", "'").replace("&#9;", "\t").replace("&amp;", "&")
+fn text_of(element: Node<'_, '_>) -> String {
+    element.descendants().filter(Node::is_text).filter_map(|node| node.text()).collect()
 }
 
 #[cfg(test)]
@@ -146,13 +172,46 @@ mod tests {
         assert_eq!(names, ["mapreduce.job.reduces", "mapred.reduce.tasks"]);
     }
 
+    /// What `Configuration` of Hadoop 3.5.0 makes of them.
     #[test]
     fn settings_are_read_from_xml() {
-        let mut conf = Conf::default();
-        conf.read_xml(
-            "<configuration><property><name>a.b</name>\n<value> x &amp; y </value></property></configuration>",
-        );
-        assert_eq!(conf.get("a.b"), Some("x & y"));
+        let property = |inside: &str| {
+            let mut conf = Conf::default();
+            let root = format!("<configuration>{inside}</configuration>");
+            conf.read_xml(&format!(
+                "<?xml version=\"1.0\"?><!DOCTYPE c [<!ENTITY e \"ent\">]>{root}"
+            ))
+            .unwrap();
+            conf.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
+        };
+        let cases = [
+            ("<property><name> a.b </name>\n<value> x &amp; y </value></property>", "a.b= x & y "),
+            ("<property><name>a</name><value>&#58;&#x41;&e;\t</value></property>", "a=:Aent\t"),
+            (
+                "<property><name>a</name><value><![CDATA[a<b]]>c<!-- no -->d</value></property>",
+                "a=a<bcd",
+            ),
+            ("<!-- <property><name>a</name><value>b</value></property> -->", ""),
+            (
+                "<property><name>a</name><value></value></property><property><name>b</name></property>",
+                "",
+            ),
+            ("<property name=\"a\" value=\"b\"/>", "a=b"),
+            ("<property><name>a</name><value>1</value><value>2</value></property>", "a=2"),
+            (
+                "<property><name>a</name><value>1</value><final>true</final></property>\
+                 <property><name>a</name><value>2</value></property>",
+                "a=1",
+            ),
+            (
+                "<property><name>mapred.reduce.tasks</name><value>4</value></property>",
+                "mapreduce.job.reduces=4",
+            ),
+        ];
+        for (inside, expected) in cases {
+            assert_eq!(property(inside), expected, "{inside}");
+        }
+        assert!(Conf::default().read_xml("<configuration><property></configuration>").is_err());
     }
 
     #[test]

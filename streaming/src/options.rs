@@ -22,6 +22,8 @@ pub struct CommandLine {
     pub(crate) archives: Vec<String>,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) conf: Conf,
+    /// Files of properties, over which those of `conf` go.
+    conf_files: Vec<String>,
     pub(crate) is_lazy: bool,
     pub(crate) is_verbose: bool,
     /// All words, for a message that repeats them.
@@ -153,7 +155,24 @@ impl CommandLine {
                 return Err(refused("streaming", cause));
             }
         }
+        line.read_conf_files()?;
         Ok(line)
+    }
+
+    /// Puts the properties of files below those of the command line, wherever these are in it.
+    fn read_conf_files(&mut self) -> Result<()> {
+        let mut conf = Conf::default();
+        for path in &self.conf_files {
+            let xml = fs::read_to_string(path).map_err(|cause| InputError::from_io(path, cause))?;
+            conf.read_xml(&xml).map_err(|cause| InputError::Refused {
+                path: path.into(),
+                cause: format!("it is no XML of properties: {cause}"),
+                advice: "correct it".to_owned(),
+            })?;
+        }
+        conf.set_all(std::mem::take(&mut self.conf));
+        self.conf = conf;
+        Ok(())
     }
 
     /// Returns the options for the engine, with two dashes, and their values.
@@ -292,10 +311,7 @@ impl CommandLine {
                 }
             },
             Kind::Define => self.conf.define("-D", value)?,
-            Kind::ConfFile => {
-                let xml = fs::read_to_string(value);
-                self.conf.read_xml(&xml.map_err(|cause| InputError::from_io(value, cause))?);
-            }
+            Kind::ConfFile => self.conf_files.push(value.to_owned()),
             _ => {}
         }
         Ok(())

@@ -185,7 +185,7 @@ fn refuse_java(line: &CommandLine) -> Result<()> {
         return Err(line.of_hadoop_engine("-inputformat", class));
     }
     let output = line.output_format.as_deref();
-    let output = output.or_else(|| line.conf.get("mapreduce.job.outputformat.class"));
+    let output = output.or_else(|| line.conf.class("mapreduce.job.outputformat.class"));
     if let Some(class) = output.filter(|class| simple_name(class) != "TextOutputFormat") {
         return Err(line.of_hadoop_engine("-outputformat", class));
     }
@@ -206,13 +206,14 @@ fn refuse_java(line: &CommandLine) -> Result<()> {
 }
 
 fn input_format(line: &CommandLine) -> Option<&str> {
-    line.input_format.as_deref().or_else(|| line.conf.get("mapreduce.job.inputformat.class"))
+    line.input_format.as_deref().or_else(|| line.conf.class("mapreduce.job.inputformat.class"))
 }
 
 fn partition(line: &CommandLine) -> Result<Partition> {
     const OPTIONS: &str = "mapreduce.partition.keypartitioner.options";
     let conf = &line.conf;
-    let class = line.partitioner.as_deref().or_else(|| conf.get("mapreduce.job.partitioner.class"));
+    let class =
+        line.partitioner.as_deref().or_else(|| conf.class("mapreduce.job.partitioner.class"));
     let Some(class) = class else { return Ok(Partition::Hash) };
     match simple_name(class) {
         "HashPartitioner" => Ok(Partition::Hash),
@@ -236,7 +237,7 @@ fn order(line: &CommandLine) -> Result<KeyOrder> {
     const CLASS: &str = "mapreduce.job.output.key.comparator.class";
     const OPTIONS: &str = "mapreduce.partition.keycomparator.options";
     let conf = &line.conf;
-    let Some(class) = conf.get(CLASS) else { return Ok(KeyOrder::Bytes) };
+    let Some(class) = conf.class(CLASS) else { return Ok(KeyOrder::Bytes) };
     match simple_name(class) {
         "KeyFieldBasedComparator" => {
             match conf.get(OPTIONS).filter(|options| !options.is_empty()) {

@@ -71,6 +71,7 @@ const CASES: &[Case<'_>] = &[
     ),
     (&["-mapper", "", "-reducer", "cat"], 2, "-mapper: the command is empty"),
     (&[], 2, "-mapper <command> (-mapper cat passes lines on) is missing"),
+    (&["-mapper", "cat", "-conf", "plain"], 1, "plain: it is no XML of properties: "),
     (&["-maper", "cat"], 2, "did you mean -mapper?"),
     (&["-mapper", "cat", "--frob"], 2, "--frob: there is no such option"),
     (&["-mapper", "cat", "--output", "x"], 2, "--output: -output names the folder of the answer"),

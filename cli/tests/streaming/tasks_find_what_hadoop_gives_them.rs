@@ -66,8 +66,10 @@ fn settings_come_from_files_too() {
     let settings =
         b"<configuration><property><name>a.b</name><value>c</value></property></configuration>";
     let place = Place::with(&[("in", b"line\n"), ("conf.xml", settings)]);
-    let job = ["-conf", "conf.xml", "-mapper", "sh -c 'echo $a_b'", "-reducer", "NONE"];
+    let job = ["-mapper", "sh -c 'echo $a_b'", "-reducer", "NONE", "-conf", "conf.xml"];
     assert_eq!(place.single(&job), "c\t\n");
+    // The command line's own properties go before those of files.
+    assert_eq!(place.single(&[&["-D", "a.b=d"], &job[..]].concat()), "d\t\n");
 }
 
 /// The engine cuts a file at splits, and groups of lines are counted from its begin; an empty file has none.
