@@ -169,7 +169,7 @@ impl Mapping<'_> {
         } else {
             self.map_to_pairs(&task, lines, put)?
         };
-        self.output.take_files(&task.outputs())?;
+        self.output.take_files(task.outputs())?;
         counters.count("Map input records", memchr_iter(b'\n', lines).count() as u64);
         let read = i64::try_from(source.bytes).unwrap_or(i64::MAX);
         counters.add(BYTES_READ.0, BYTES_READ.1, read);

@@ -88,6 +88,11 @@ impl OutputFolder {
         Ok(part)
     }
 
+    /// Returns the folder in which tasks have theirs for files that go into the answer: renamed, they are there.
+    pub(crate) fn of_tasks(&self) -> PathBuf {
+        self.folder.join("_temporary")
+    }
+
     /// Takes the files that a task has left in its own folder for the answer.
     pub(crate) fn take_files(&self, folder: &Path) -> Result<()> {
         let fault = |cause| OutputError::Write { path: folder.to_path_buf(), cause };
@@ -109,6 +114,10 @@ impl OutputFolder {
     }
 
     fn name(&mut self) -> io::Result<()> {
+        match fs::remove_dir_all(self.of_tasks()) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),
+            _ => {}
+        }
         File::create(self.folder.join("_SUCCESS"))?;
         File::open(&self.folder)?.sync_all()?;
         match renameat_with(CWD, &self.folder, CWD, &self.path, RenameFlags::NOREPLACE) {

@@ -227,7 +227,7 @@ impl Reduction<'_> {
             });
             counters = tasks.end(&task, REDUCER, command, process, worked)?;
             cutter.finish(&mut write)?;
-            output.take_files(&task.outputs())?;
+            output.take_files(task.outputs())?;
         }
         counters.count("Reduce input groups", groups);
         counters.count("Reduce input records", records);

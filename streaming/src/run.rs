@@ -101,7 +101,7 @@ impl Settings {
         };
         let place = Workplace::open(host.scratch, output.folder())?;
         let output = output.begin()?;
-        let tasks = Tasks::new(&self, &place, &options.cancel, output.path())?;
+        let tasks = Tasks::new(&self, &place, &options.cancel, &output)?;
         (host.began)(&tasks.job_id());
         let is_short = input_bytes <= SHARED_SPLIT_BYTES_LEAST;
         let early = if is_short { self.parts.min(host.engine.workers()) } else { 0 };

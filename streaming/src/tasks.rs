@@ -3,6 +3,7 @@
 use crate::command::{NoProgram, find};
 use crate::counters::Counters;
 use crate::failure::TaskFailed;
+use crate::output::OutputFolder;
 use crate::process::{Process, fault_of};
 use crate::settings::{Reducer, Settings};
 use crate::shipped::Links;
@@ -22,6 +23,8 @@ pub(crate) struct Tasks<'r> {
     links: Links,
     cancel: &'r Cancel,
     environment: Vec<(String, String)>,
+    /// The folder in which each task has one for files that go into the answer.
+    outputs: PathBuf,
     /// `<time>_0001`, of which the job, its tasks and their attempts have their names.
     id: String,
 }
@@ -29,6 +32,7 @@ pub(crate) struct Tasks<'r> {
 /// A task, whose folder is gone with it.
 pub(crate) struct Task {
     folder: PathBuf,
+    outputs: PathBuf,
     environment: Vec<(String, String)>,
     place: Place,
     attempt: String,
@@ -46,15 +50,12 @@ pub(crate) struct Source<'s> {
 /// `ENOEXEC`.
 const NOT_A_PROGRAM: i32 = 8;
 
-/// Files that a task leaves in this folder go into the answer.
-const OUTPUTS: &str = "output";
-
 impl<'r> Tasks<'r> {
     pub(crate) fn new(
         settings: &'r Settings,
         place: &'r Workplace,
         cancel: &'r Cancel,
-        output: &Path,
+        output: &OutputFolder,
     ) -> Result<Tasks<'r>> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let id = format!("{}_0001", since.as_millis());
@@ -68,8 +69,9 @@ impl<'r> Tasks<'r> {
             .filter_map(|command| command.first().map(String::as_str))
             .collect();
         let links = Links::prepare(&settings.shipped, &programs, place.folder())?;
-        let environment = environment(settings, &id, place.folder(), output);
-        Ok(Tasks { settings, place, links, cancel, environment, id })
+        let environment = environment(settings, &id, place.folder(), output.path());
+        let outputs = output.of_tasks();
+        Ok(Tasks { settings, place, links, cancel, environment, outputs, id })
     }
 
     pub(crate) fn job_id(&self) -> String {
@@ -113,21 +115,25 @@ impl<'r> Tasks<'r> {
         let made = fs::create_dir(&folder).and_then(|()| self.links.make(&folder));
         made.map_err(|cause| OutputError::Create { path: folder.clone(), cause })?;
         let (is_map, attempt) = (kind == 'm', format!("attempt_{id}_0"));
-        let outputs = folder.join(OUTPUTS).to_string_lossy().into_owned();
+        let outputs = self.outputs.join(&attempt);
         let names = [
             ("mapreduce.task.id", "mapred.tip.id", format!("task_{id}")),
             ("mapreduce.task.attempt.id", "mapred.task.id", attempt.clone()),
             ("mapreduce.task.partition", "mapred.task.partition", number.to_string()),
             ("mapreduce.task.ismap", "mapred.task.is.map", is_map.to_string()),
-            ("mapreduce.task.output.dir", "mapred.work.output.dir", outputs),
+            (
+                "mapreduce.task.output.dir",
+                "mapred.work.output.dir",
+                outputs.to_string_lossy().into_owned(),
+            ),
         ];
         let both = names.into_iter().chain(own);
         let environment = both
             .flat_map(|(now, old, value)| [(variable(now), value.clone()), (variable(old), value)]);
         let environment = environment.collect();
-        let task = Task { folder, environment, place, attempt };
-        let outputs = task.outputs();
-        fs::create_dir(&outputs).map_err(|cause| OutputError::Create { path: outputs, cause })?;
+        let task = Task { folder, outputs, environment, place, attempt };
+        let made = fs::create_dir_all(&task.outputs);
+        made.map_err(|cause| OutputError::Create { path: task.outputs.clone(), cause })?;
         Ok(task)
     }
 
@@ -209,15 +215,17 @@ impl<'r> Tasks<'r> {
 
 impl Task {
     /// Returns the folder whose files go into the answer.
-    pub(crate) fn outputs(&self) -> PathBuf {
-        self.folder.join(OUTPUTS)
+    pub(crate) fn outputs(&self) -> &Path {
+        &self.outputs
     }
 }
 
 impl Drop for Task {
     fn drop(&mut self) {
-        // It goes with the folder of the run at the latest.
-        let _ = fs::remove_dir_all(&self.folder);
+        // They go with the folders of the run at the latest.
+        for folder in [&self.folder, &self.outputs] {
+            let _ = fs::remove_dir_all(folder);
+        }
     }
 }
 

@@ -119,6 +119,13 @@ fn files_of_tasks_go_into_the_answer() {
         "sh -c 'cat; echo side > $mapreduce_task_output_dir/side-$mapreduce_task_partition'";
     let parts = place.answer(&["-mapper", mapper, "-reducer", "cat"]);
     assert_eq!(parts["side-0"], "side\n");
+    // Tasks may work on another file system than the answer is on.
+    let scratch = tempfile::tempdir_in("/dev/shm").unwrap();
+    let _ = fs::remove_dir_all(place.path("out"));
+    let job = ["-mapper", mapper, "-reducer", "cat"];
+    let output = place.command(&job).env("TMPDIR", scratch.path()).output().unwrap();
+    assert!(output.status.success(), "{}", super::said(&output));
+    assert_eq!(place.parts(), parts);
 }
 
 #[test]
