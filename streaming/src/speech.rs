@@ -42,11 +42,15 @@ impl Speech {
         }
     }
 
-    /// Returns the end of what was said.
-    pub(crate) fn last_words(&mut self) -> Vec<u8> {
+    /// Hears that no more is said: a last line needs no newline.
+    pub(crate) fn end(&mut self) {
         if !self.line.is_empty() {
             self.end_line(true);
         }
+    }
+
+    /// Returns the end of what was said.
+    pub(crate) fn last_words(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.last_words)
     }
 
@@ -99,12 +103,13 @@ mod tests {
     fn counters_and_status_are_taken_out() {
         let mut speech = Speech::new(b"reporter:", false);
         let said = b"hello\nreporter:counter:g,a b,2\nreporter:counter:g,a b,3\nreporter:status:half way\n\
-            reporter:counter:bad\nworld";
+            reporter:counter:bad\nworld\nreporter:counter:g,a b,4";
         for piece in said.chunks(7) {
             speech.hear(piece);
         }
+        speech.end();
         assert_eq!(speech.last_words(), b"hello\nworld\n");
-        assert_eq!(speech.counters.iter().collect::<Vec<_>>(), [("g", "a b", 5)]);
+        assert_eq!(speech.counters.iter().collect::<Vec<_>>(), [("g", "a b", 9)]);
         assert_eq!(speech.status.as_deref(), Some("half way"));
     }
 

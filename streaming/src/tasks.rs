@@ -182,6 +182,7 @@ impl<'r> Tasks<'r> {
         mut process: Process<'_>,
         worked: Result<ExitStatus>,
     ) -> Result<Counters> {
+        process.speech.end();
         let why = match worked {
             Ok(status) => match fault_of(status) {
                 Some(fault) if self.settings.fails_by_exit_code => fault,
