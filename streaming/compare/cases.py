@@ -464,6 +464,26 @@ OF_BYTES = [
         },
     ),
     Case(
+        "parts by fields of keys that are no UTF-8",
+        job(
+            "cat",
+            "cat",
+            *conf(
+                "mapreduce.partition.keypartitioner.options=-k1,1",
+                "mapreduce.map.output.key.field.separator=.",
+            ),
+            "-numReduceTasks",
+            "7",
+            "-partitioner",
+            PARTITIONER,
+        ),
+        {
+            "in.txt": b"".join(
+                bytes([byte, 0xE4, 0xB8, byte]) + b".x\n" for byte in range(0x80, 0x100)
+            )
+        },
+    ),
+    Case(
         "records that end otherwise",
         job("cat", "cat", *conf("textinputformat.record.delimiter=;")),
         {"in.txt": b"a;b;c\nd;"},

@@ -34,8 +34,11 @@ impl Partition {
                 text.encode_utf16().fold(0, |hash: i32, unit| step(hash, i32::from(unit)))
             }
             Partition::Fields(fields) => {
-                let mut hash = 0;
-                fields.each(key, |_, part| hash = hash_bytes(hash, part.unwrap_or_default()));
+                // As Hadoop does: what is no UTF-8 is replaced.
+                let (mut hash, text) = (0, String::from_utf8_lossy(key));
+                fields.each(text.as_bytes(), |_, part| {
+                    hash = hash_bytes(hash, part.unwrap_or_default());
+                });
                 hash
             }
         };
@@ -88,5 +91,7 @@ mod tests {
         let partition = Partition::Fields(fields);
         let parts = ["11.12.1", "11.12.2", "11.12.3"].map(|key| partition.part(key.as_bytes(), 97));
         assert!(parts.iter().all(|part| *part == parts[0]));
+        let parts = [&b"a\xff.1"[..], "a\u{fffd}.1".as_bytes()].map(|key| partition.part(key, 97));
+        assert_eq!(parts[0], parts[1]);
     }
 }
