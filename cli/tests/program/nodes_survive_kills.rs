@@ -60,8 +60,10 @@ fn and_go_on_with_what_was_saved() {
         round += 1;
         let state = format!("job-{round}");
         loop {
-            let specs = ["local:2x1", "local:3x1", "local:1x2", "local:1x1,1x2"];
-            let nodes = specs.get(random.below(5) as usize).copied();
+            // A node that is sent the input saves nothing.
+            let streamed = "local:1x1,1x1:64M:streamed";
+            let specs = ["local:2x1", "local:3x1", "local:1x2", "local:1x1,1x2", streamed];
+            let nodes = specs.get(random.below(6) as usize).copied();
             let driver = command(&state, nodes).spawn().unwrap();
             let mut went_on = true;
             // Sometimes a node after the other, and the driver.
