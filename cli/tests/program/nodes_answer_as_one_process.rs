@@ -131,6 +131,20 @@ fn with_nodes_that_are_sent_the_input() {
     }
 }
 
+/// A device has the points of all leases of its node from the round before, and is given those of one lease at a time.
+#[test]
+fn with_devices_in_rounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let point = |row: u32| format!("{} {}\n", row.wrapping_mul(row) % 1009, row % 97);
+    write(folder.path(), "points", (0..20_000).map(point).collect::<String>());
+    let shape = ["--rounds", "200", "--tile", "64k", "--device", "emulated"];
+    let arguments = [&["kmeans", "-k", "3", "points"], &shape[..]].concat();
+    for nodes in ["local:1x1", "local:2x1"] {
+        let (alone, together) = both(&arguments, nodes, folder.path());
+        assert!(!alone.is_empty() && alone == together, "{nodes}");
+    }
+}
+
 /// One word has more than that memory: the node cannot map it, and the driver does.
 #[test]
 fn and_keeps_such_a_node_to_its_memory() {

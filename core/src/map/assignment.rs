@@ -26,11 +26,12 @@ impl Assignment {
         let mut assignment = Assignment { offload, queues: Vec::new(), held: Ranges::default() };
         assignment.queues.resize(stage.devices.len(), VecDeque::new());
         let Ok(offload) = &mut assignment.offload else { return assignment };
-        // Devices have units only of the same bytes. If a part of the bytes is done, some units are not
-        // needed; and without cores, nobody would take from the queue of a lost device.
+        // Devices have units only of the same bytes. If a part of the bytes is done, or these are some tiles of them, some
+        // units are not needed; and without cores, nobody would take from the queue of a lost device.
         offload.residence.take_if(|residence| match &ranged.material {
             Material::Memory(bytes) => {
-                stage.alone.is_some() || stage.covered(ranged).is_some() || !residence.is_of(bytes)
+                let is_part = stage.leased.is_some() || stage.covered(ranged).is_some();
+                is_part || stage.alone.is_some() || !residence.is_of(bytes)
             }
             Material::Files(_) | Material::Ranges(..) => true,
         });
