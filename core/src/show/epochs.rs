@@ -401,6 +401,8 @@ impl<'r, V: Copy> Epochs<'r, V> {
                     state.epochs.pop_front();
                     state.first += 1;
                     state.taking = true;
+                    // Samples are added to a base, which lacks the pairs of this epoch.
+                    state.asked = None;
                     let is_last = match &self.borders {
                         Some(borders) => state.epochs.is_empty() && state.borders == borders.len(),
                         None => state.epochs.is_empty(),

@@ -163,6 +163,33 @@ fn most_shows_of_an_even_text_are_samples() {
     }
 }
 
+/// Workers are asked for the first keys of a base of more keys than are shown; this one was not among them.
+#[test]
+fn a_key_that_rises_from_far_below_is_counted_whole() {
+    let rises = |at: u64| match at {
+        0..24_000 if at.is_multiple_of(5000) => 4999,
+        0..24_000 => at % 3000,
+        24_000..28_000 => 4999,
+        _ if at.is_multiple_of(3) => 4999,
+        _ => at % 400,
+    };
+    let numbers: Vec<u64> = (0..48_000).map(rises).collect();
+    let every = [Every::Part(0.01), Every::Bytes(5000), Every::Time(Duration::from_millis(2))];
+    for (workers, every) in
+        [1, 2].into_iter().flat_map(|workers| every.map(|every| (workers, every)))
+    {
+        let asked = (1, Order::Value, every);
+        let (shows, work) = run(&numbers, workers, asked, 100, Duration::from_micros(300));
+        for seen in &shows {
+            assert!(
+                is_of_a_moment(seen, &work, 1, Order::Value),
+                "{every:?}, {} bytes",
+                seen.bytes
+            );
+        }
+    }
+}
+
 #[test]
 fn what_comes_up_late_is_not_missed() {
     let numbers = numbers(60_000, 400, true);
