@@ -135,7 +135,8 @@ impl Feed<'_> {
     fn call_for(&self, wanted: usize) -> Range<usize> {
         let mut state = self.state.lock();
         let wanted = if state.no_room { 0 } else { wanted };
-        self.by_workers.store(wanted == 0, Ordering::Relaxed);
+        // No reader is started any more when all was handed out.
+        self.by_workers.store(wanted == 0 || state.exhausted, Ordering::Relaxed);
         let before = state.readers;
         state.wanted = wanted;
         if !state.exhausted {
