@@ -126,6 +126,9 @@ pub struct HeldBytes {
 
 impl sealed::Sealed for [u8] {}
 
+/// A record of a list is counted in 32 bits, and has a split's number and a length before the bytes.
+const VALUE_BYTES_MOST: usize = u32::MAX as usize - 8;
+
 /// In a list and in the byte form: the length as 4 bytes, then the bytes.
 impl Element for [u8] {
     type Value<'s> = &'s [u8];
@@ -135,7 +138,7 @@ impl Element for [u8] {
 
     #[inline]
     fn hold(value: &[u8]) -> HeldBytes {
-        assert!(u32::try_from(value.len()).is_ok(), "a collected value holds at most 4 GiB");
+        assert!(value.len() <= VALUE_BYTES_MOST, "a collected value holds less than 4 GiB");
         HeldBytes { start: NonNull::from(value).cast(), len: value.len() }
     }
 
