@@ -20,6 +20,7 @@ use crate::cancel::Cancel;
 use crate::context::RunContext;
 use crate::core::{Core, FILE_LIST};
 use crate::coverage::{ALL_FILES, Coverage};
+use crate::device::Alone;
 use crate::encoding::{Digest, Reading, put_number};
 use crate::error::{InputError, Result, StateError};
 use crate::facts::JobFacts;
@@ -369,7 +370,7 @@ impl<C: Aggregate> Hold for Held<'_, C> {
                 attended_by,
                 bytes_between: None,
                 devices: &options.devices,
-                alone: job.facts.alone,
+                alone: job.facts.alone.or_else(|| options.devices_alone.then(Alone::default)),
                 share: options.share.as_deref(),
             }
             .run()
