@@ -261,14 +261,15 @@ impl<C: Aggregate> Mapping<'_, C> {
         let Some(saving) = self.saving else { return Ok(()) };
         let RunContext { ref progress, .. } = *self.context;
         saving.restore((self.partial, &self.room.chunks), progress, self.context.parts())?;
-        let FoundState { coverage, figures, bad, .. } = saving.found();
+        let found = saving.found();
+        let FoundState { coverage, bad, .. } = found;
         if let Some(tiling) = self.tiling {
             tiling.found(coverage);
             saving.tell(tiling);
         }
         self.bad.add(bad);
-        progress.add_bytes(figures.bytes);
-        self.epochs.iter().for_each(|epochs| epochs.restored(figures.bytes));
+        progress.add_bytes(found.unread_bytes());
+        self.epochs.iter().for_each(|epochs| epochs.restored(found.unread_bytes()));
         Ok(())
     }
 

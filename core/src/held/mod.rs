@@ -459,9 +459,10 @@ impl<C: Aggregate> Hold for Held<'_, C> {
         let saving: Saving<C> =
             Saving::open(state, &job.facts, plan, terms, into.1, room.shares.block_bytes, parts)?;
         saving.restore(into, &context.progress, context.parts())?;
-        let FoundState { coverage, figures, bad, .. } = saving.found();
+        let found = saving.found();
+        let FoundState { coverage, figures, bad, .. } = found;
         self.counts.add(&Counts { figures: *figures, bad: bad.clone() });
-        context.progress.add_bytes(figures.bytes);
+        context.progress.add_bytes(found.unread_bytes());
         self.done = coverage.clone();
         let complete = match saving.was_done() {
             true => iter::once(0..self.tile_sizes.len() as u32).collect(),

@@ -15,7 +15,7 @@ use super::tiles::{EngineParts, TILES, TileTable, Tiles};
 use super::{Incremental, Keep, SaveEvery, State, tiles};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
-use crate::coverage::{ALL_FILES, Coverage};
+use crate::coverage::{ALL_FILES, Coverage, Ranges};
 use crate::encoding::Digest;
 use crate::error::{Result, StateError, StorageError};
 use crate::facts::JobFacts;
@@ -57,6 +57,8 @@ pub(crate) struct FoundState {
     pub(crate) coverage: Coverage,
     pub(crate) figures: Figures,
     pub(crate) bad: Found,
+    /// Of the bytes of `figures`, those of compressed files, which are read again, though not mapped.
+    packed_bytes: u64,
 }
 
 /// By which an identity names the size of tiles, and how they are known.
@@ -91,6 +93,7 @@ impl FoundState {
         has_inverse: bool,
     ) -> Result<FoundState, &'static str> {
         let mut coverage = manifest.coverage()?;
+        let packed_bytes = packed_bytes(plan, &coverage);
         // Tiles that a node mapped without saving them are in the result, and in no coverage.
         if manifest.done {
             coverage = all_of(plan);
@@ -114,8 +117,21 @@ impl FoundState {
             figures.add(piece.figures);
             bad.add(&tiles.map_or_else(|| piece.bad.clone(), |tiles| tiles.bad_of(piece)));
         }
-        Ok(FoundState { takings, coverage, figures, bad })
+        Ok(FoundState { takings, coverage, figures, bad, packed_bytes })
     }
+
+    /// Returns the bytes that are mapped and not read again.
+    pub(crate) fn unread_bytes(&self) -> u64 {
+        self.figures.bytes.saturating_sub(self.packed_bytes)
+    }
+}
+
+/// Returns the covered bytes of compressed files, when these are decompressed.
+fn packed_bytes(plan: &Plan, coverage: &Coverage) -> u64 {
+    let packed = plan.parts.iter().enumerate().filter(|(_, part)| matches!(part, Part::Packed(_)));
+    let files = packed
+        .flat_map(|(part, _)| coverage.files(part).filter_map(move |file| coverage.of(part, file)));
+    files.flat_map(Ranges::iter).map(|range| range.end - range.start).sum()
 }
 
 /// Returns the coverage of a whole input, which is no stream.

@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tegula::storage::{Disk, Storage};
 use tegula::{
-    Cut, Engine, Error, Input, Keep, Options, Place, Result, SaveEvery, State, StateError,
-    StorageError, WordClass,
+    Cut, Engine, Error, Input, Keep, Options, Place, Progress, Result, SaveEvery, State,
+    StateError, StorageError, WordClass,
 };
 use tegula_testing::{Call, Fault, Faulty};
 use tempfile::TempDir;
@@ -482,11 +482,18 @@ fn compressed_files_go_on_inside() {
         let faulty = faulty.fail_once(Call::Rename, SECOND_SAVE, Fault::Io);
         let stopped = run(engine, input(), State::on(Arc::new(faulty)));
         assert!(stopped.is_err());
-        let (answer, restored, bytes) =
-            run(&engines()[0], input(), State::on(Arc::clone(&disk))).unwrap();
-        assert!(answer == expected);
-        assert!(bytes == text.len() as u64 * 7, "{bytes}");
-        assert!(restored > 0);
+        let progress = Arc::new(Progress::default());
+        let options = Options {
+            progress: Some(Arc::clone(&progress)),
+            ..saving(State::on(Arc::clone(&disk)))
+        };
+        let output = engines()[0].job(&JOB).options(&options).run(input()).unwrap();
+        assert!(text_of(&output, count_line) == expected);
+        assert_eq!(output.stats().bytes, text.len() as u64 * 7);
+        assert!(output.stats().restored_bytes > 0);
+        // Compressed files are read again.
+        let reading = progress.read();
+        assert_eq!(reading.bytes_done, reading.bytes_planned);
     }
 }
 
