@@ -9,16 +9,22 @@ use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::ReqwestConnector;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::list::PaginatedListStore;
 use object_store::{ClientConfigKey, ObjectStore, Result, RetryConfig};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// A store that also lists by pages.
+pub(crate) trait Bucket: ObjectStore + PaginatedListStore {}
+
+impl<S: ObjectStore + PaginatedListStore> Bucket for S {}
 
 /// Opens the bucket of an address. Nothing is connected to yet.
 pub(crate) fn open(
     settings: &Settings,
     address: &Address,
     patience: Patience,
-) -> Result<Arc<dyn ObjectStore>> {
+) -> Result<Arc<dyn Bucket>> {
     let connector = settings.connector().unwrap_or_else(|| {
         // Fails if there is a provider already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -41,7 +47,7 @@ fn once() -> RetryConfig {
 /// A limit on a whole request would forbid slow connections; stalls are seen to elsewhere.
 const UNLIMITED: (ClientConfigKey, &str) = (ClientConfigKey::Timeout, "1day");
 
-fn open_s3(settings: &Settings, bucket: &str, gated: Gated) -> Result<Arc<dyn ObjectStore>> {
+fn open_s3(settings: &Settings, bucket: &str, gated: Gated) -> Result<Arc<dyn Bucket>> {
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name(bucket)
         .with_retry(once())
@@ -79,7 +85,7 @@ fn open_s3(settings: &Settings, bucket: &str, gated: Gated) -> Result<Arc<dyn Ob
     Ok(Arc::new(builder.build()?))
 }
 
-fn open_gs(settings: &Settings, bucket: &str, gated: Gated) -> Result<Arc<dyn ObjectStore>> {
+fn open_gs(settings: &Settings, bucket: &str, gated: Gated) -> Result<Arc<dyn Bucket>> {
     let mut builder = GoogleCloudStorageBuilder::new()
         .with_bucket_name(bucket)
         .with_retry(once())
@@ -106,7 +112,7 @@ fn open_gs(settings: &Settings, bucket: &str, gated: Gated) -> Result<Arc<dyn Ob
     Ok(Arc::new(builder.build()?))
 }
 
-fn open_az(settings: &Settings, container: &str, gated: Gated) -> Result<Arc<dyn ObjectStore>> {
+fn open_az(settings: &Settings, container: &str, gated: Gated) -> Result<Arc<dyn Bucket>> {
     let mut builder = MicrosoftAzureBuilder::new()
         .with_retry(once())
         .with_http_connector(gated)

@@ -66,7 +66,7 @@ async fn matching<S: Store>(
                 .extend(below.into_iter().filter(|file| takes(pattern, parts, &file.path[from..])));
             continue;
         }
-        let children = retry(patience, async || store.children(&folder).await).await?;
+        let children = store.children(&folder, patience).await?;
         for child in children.unwrap_or_default() {
             match child {
                 Child::File(file) => {

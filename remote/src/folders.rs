@@ -62,7 +62,9 @@ impl<S: Store + 'static> Connection<S> {
 
     /// Returns what is directly in a folder; nothing if it is not there.
     pub(crate) fn children(&self, path: &str) -> Result<Option<Vec<Child>>, StorageError> {
-        self.ask("be listed", path, async || self.store.children(path).await)
+        const ACTION: &str = "be listed";
+        let answer = self.wait(ACTION, path, self.store.children(path, self.patience))?;
+        answer.map_err(|fault| fault.of_storing(ACTION, &self.address.url(path)))
     }
 
     /// Uploads a file. A long one has the time for each of its pieces, so there is no limit on the whole.

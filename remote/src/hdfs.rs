@@ -129,10 +129,14 @@ impl Store for Hdfs {
         }
     }
 
-    async fn children(&self, folder: &str) -> Result<Option<Vec<Child>>, Fault> {
+    async fn children(
+        &self,
+        folder: &str,
+        patience: Patience,
+    ) -> Result<Option<Vec<Child>>, Fault> {
         let name = absolute(folder);
-        let list = async { self.client.list_status(&name, false).await.map_err(fault) };
-        match contained(list).await {
+        let list = async || self.client.list_status(&name, false).await.map_err(fault);
+        match retry(patience, async || contained(list()).await).await {
             // A file is listed as itself.
             Ok(statuses) if statuses.iter().any(|status| status.path == name) => Ok(None),
             Ok(statuses) => {
@@ -151,8 +155,7 @@ impl Store for Hdfs {
     }
 
     async fn tree(&self, folder: &str, patience: Patience) -> Result<Option<Vec<Entry>>, Fault> {
-        let list = async |folder: &str| retry(patience, async || self.children(folder).await).await;
-        let Some(first) = list(folder).await? else { return Ok(None) };
+        let Some(first) = self.children(folder, patience).await? else { return Ok(None) };
         let (mut files, mut folders, mut children) = (Vec::new(), Vec::new(), first);
         loop {
             for child in children {
@@ -163,7 +166,7 @@ impl Store for Hdfs {
             }
             let Some(next) = folders.pop() else { return Ok(Some(files)) };
             // A folder that is gone by now was never there.
-            children = list(&next).await?.unwrap_or_default();
+            children = self.children(&next, patience).await?.unwrap_or_default();
         }
     }
 

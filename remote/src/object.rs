@@ -7,15 +7,19 @@
 
 use crate::address::Address;
 use crate::answer::Advice;
+use crate::bucket::Bucket;
 use crate::fault::Fault;
-use crate::retry::{Patience, Tries, no_answer};
+use crate::retry::{Patience, no_answer, retry};
 use crate::settings::Settings;
 use crate::store::{Child, Content, Entry, PIECE_BYTES, Store, Wanted, check_below, version};
 use futures_util::StreamExt;
-use object_store::path::Path;
+use object_store::list::PaginatedListOptions;
+use object_store::path::{DELIMITER, Path};
 use object_store::{
-    GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload,
+    GetOptions, GetRange, ListResult, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload,
 };
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -23,7 +27,7 @@ use tokio::time::timeout;
 /// A bucket.
 #[derive(Debug)]
 pub(crate) struct Objects {
-    store: Arc<dyn ObjectStore>,
+    store: Arc<dyn Bucket>,
     advice: Advice,
 }
 
@@ -55,51 +59,40 @@ impl Store for Objects {
         }
     }
 
-    async fn children(&self, folder: &str) -> Result<Option<Vec<Child>>, Fault> {
-        let prefix = self.path(folder)?;
-        let found = self.store.list_with_delimiter(Some(&prefix)).await;
-        let found = found.map_err(|cause| self.advice.fault(cause))?;
-        if found.common_prefixes.is_empty() && found.objects.is_empty() {
-            return Ok(None);
-        }
-        let mut children = Vec::new();
-        for path in &found.common_prefixes {
-            check_below(folder, path.as_ref())?;
-            children.push(Child::Folder(path.to_string()));
-        }
-        for meta in &found.objects {
-            children.extend(listed(folder, meta)?.map(Child::File));
-        }
-        Ok(Some(children))
+    async fn children(
+        &self,
+        folder: &str,
+        patience: Patience,
+    ) -> Result<Option<Vec<Child>>, Fault> {
+        let (mut folders, mut files, mut is_there) = (BTreeSet::new(), Vec::new(), false);
+        let take = |page: ListResult| {
+            is_there |= !(page.common_prefixes.is_empty() && page.objects.is_empty());
+            for path in &page.common_prefixes {
+                check_below(folder, path.as_ref())?;
+                folders.insert(path.to_string());
+            }
+            for meta in &page.objects {
+                files.extend(listed(folder, meta)?.map(Child::File));
+            }
+            Ok(())
+        };
+        self.pages(folder, Some(DELIMITER), patience, take).await?;
+        files.extend(folders.into_iter().map(Child::Folder));
+        Ok(is_there.then_some(files))
     }
 
     async fn tree(&self, folder: &str, patience: Patience) -> Result<Option<Vec<Entry>>, Fault> {
-        let prefix = self.path(folder)?;
-        let stall = patience.stall();
-        let mut tries = Tries::new(patience);
-        let mut files: Vec<Entry> = Vec::new();
         // The bucket itself is there.
-        let mut is_there = folder.is_empty();
-        loop {
-            let before = files.len();
-            let last = files.last().map(|file| Path::parse(&file.path));
-            let mut list = match last {
-                Some(Ok(last)) => self.store.list_with_offset(Some(&prefix), &last),
-                _ => self.store.list(Some(&prefix)),
-            };
-            let fault = loop {
-                match timeout(stall, list.next()).await {
-                    Ok(Some(Ok(meta))) => {
-                        is_there = true;
-                        files.extend(listed(folder, &meta)?);
-                    }
-                    Ok(Some(Err(cause))) => break self.advice.fault(cause),
-                    Ok(None) => return Ok(is_there.then_some(files)),
-                    Err(_) => break Fault::lost(no_answer(stall)),
-                }
-            };
-            tries.again(fault, files.len() > before).await?;
-        }
+        let (mut files, mut is_there) = (Vec::new(), folder.is_empty());
+        let take = |page: ListResult| {
+            is_there |= !page.objects.is_empty();
+            for meta in &page.objects {
+                files.extend(listed(folder, meta)?);
+            }
+            Ok(())
+        };
+        self.pages(folder, None, patience, take).await?;
+        Ok(is_there.then_some(files))
     }
 
     async fn read(
@@ -183,6 +176,37 @@ impl Store for Objects {
 }
 
 impl Objects {
+    /// Lists a folder by pages; with a delimiter, only what is directly in it. Each page is tried again by itself, from the
+    /// mark that the page before ends with. So a list may have any number of pages, in any order.
+    async fn pages(
+        &self,
+        folder: &str,
+        delimiter: Option<&'static str>,
+        patience: Patience,
+        mut take: impl FnMut(ListResult) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let path = self.path(folder)?;
+        let prefix = (!folder.is_empty()).then(|| format!("{path}{DELIMITER}"));
+        let mut mark = None;
+        loop {
+            let page = retry(patience, async || {
+                let options = PaginatedListOptions {
+                    delimiter: delimiter.map(Cow::Borrowed),
+                    page_token: mark.clone(),
+                    ..PaginatedListOptions::default()
+                };
+                let request = self.store.list_paginated(prefix.as_deref(), options);
+                self.within(patience.stall(), request).await
+            });
+            let page = page.await?;
+            take(page.result)?;
+            match page.page_token.filter(|mark| !mark.is_empty()) {
+                Some(next) => mark = Some(next),
+                None => return Ok(()),
+            }
+        }
+    }
+
     /// Makes an object of several parts, which nobody sees before all of them are there. After a fault, the store
     /// drops the parts, or keeps them until the bucket's rules for unfinished uploads remove them.
     async fn put_in_parts(

@@ -1,5 +1,5 @@
 //! The requests to a store of any kind: the file of a name, the names in a folder, bytes of a file, and changes of
-//! files. One request each, tried once; trying again is shared by all stores.
+//! files. One request each, tried once, except for lists; how to try again is shared by all stores.
 
 use crate::fault::Fault;
 use crate::retry::Patience;
@@ -12,11 +12,12 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     /// The file of this name; `None` where there is none, or a folder.
     async fn file(&self, path: &str) -> Result<Option<Entry>, Fault>;
 
-    /// Returns the entries directly below a folder, in any order; `None` if there is no such folder.
-    async fn children(&self, folder: &str) -> Result<Option<Vec<Child>>, Fault>;
-
-    /// All files below a folder, in any order; `None` if there is no such folder. Tries again by
+    /// Returns the entries directly below a folder, in any order; `None` if there is no such folder. Tries again by
     /// itself, so that a long list does not begin anew.
+    async fn children(&self, folder: &str, patience: Patience)
+    -> Result<Option<Vec<Child>>, Fault>;
+
+    /// Returns all files below a folder, as [`children`](Store::children) does.
     async fn tree(&self, folder: &str, patience: Patience) -> Result<Option<Vec<Entry>>, Fault>;
 
     /// Reads bytes of the file, from `offset` on, into `into`, as long as it is of that version. Adds the
