@@ -43,10 +43,19 @@ async fn named<S: Store>(
     patience: Patience,
 ) -> Result<Option<Vec<Entry>>, Fault> {
     let Address { path, is_folder, .. } = address;
-    if !is_folder && let Some(file) = retry(patience, async || store.file(path).await).await? {
-        return Ok(Some(vec![file]));
+    let file = match is_folder {
+        true => None,
+        false => retry(patience, async || store.file(path).await).await?,
+    };
+    match file {
+        // Some programs mark a folder by an empty object of its name.
+        Some(file) if file.bytes == 0 => {
+            let below = store.tree(path, patience).await?;
+            Ok(Some(below.filter(|files| !files.is_empty()).unwrap_or_else(|| vec![file])))
+        }
+        Some(file) => Ok(Some(vec![file])),
+        None => store.tree(path, patience).await,
     }
-    store.tree(path, patience).await
 }
 
 /// Returns the matches of a pattern below a folder. Looks only into folders that can hold a match.

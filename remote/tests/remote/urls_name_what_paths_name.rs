@@ -68,3 +68,32 @@ fn lists_of_several_pages_are_whole() {
     assert!(names.is_sorted());
     assert_eq!((names.len(), &*names[2499]), (2500, "s3://many/part-02499"));
 }
+
+/// Some programs mark a folder by an empty object of its name, without a slash.
+#[test]
+fn an_empty_object_beside_a_folder_of_its_name_marks_it() {
+    let server = S3::start();
+    let objects = [
+        ("marked", ""),
+        ("marked/a", "x"),
+        ("empty", ""),
+        ("empty-b", "x"),
+        ("full", "x"),
+        ("full/a", "xy"),
+    ];
+    for (name, bytes) in objects {
+        server.put("bucket", name, bytes.as_bytes());
+    }
+    let settings = settings(server.endpoint());
+    for (given, name, bytes) in [
+        ("marked", "marked/a", 1),
+        ("marked/", "marked/a", 1),
+        ("mark*", "marked/a", 1),
+        ("empty", "empty", 0),
+        ("full", "full", 1),
+        ("full/", "full/a", 2),
+    ] {
+        let found = listing(&settings.input(&format!("s3://bucket/{given}")).unwrap());
+        assert_eq!(found, [(format!("s3://bucket/{name}"), bytes)], "{given}");
+    }
+}
