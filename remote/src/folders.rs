@@ -250,10 +250,25 @@ impl<S: Store + 'static> Storage for RemoteStorage<S> {
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
-        self.check_lease()?;
         let (from, to) = (self.below(from), self.below(to));
         let store = &self.connection.store;
-        self.connection.ask("be renamed", &from, async || store.rename(&from, &to).await)
+        let Some(file) = self.connection.file(&from)? else {
+            return Err(StorageError::Missing { path: self.connection.address.url(&from) });
+        };
+        self.check_lease()?;
+        let mut is_again = false;
+        self.connection.ask("be renamed", &from, async || {
+            let renamed = store.rename(&from, &to).await;
+            // The try before may have renamed the file, and its answer was lost.
+            if is_again && renamed == Err(Fault::Missing) {
+                let there = store.file(&to).await?;
+                if there.is_some_and(|there| there.bytes == file.bytes) {
+                    return Ok(());
+                }
+            }
+            is_again = true;
+            renamed
+        })
     }
 
     fn remove(&self, name: &str) -> Result<(), StorageError> {

@@ -297,6 +297,35 @@ fn a_busy_store_is_asked_again() {
     }
 }
 
+/// The answer to the last request of renaming is lost, and the next try finds nothing to rename.
+#[test]
+fn a_file_that_was_renamed_is_not_missed() {
+    let (server, settings) = server();
+    let settings = settings.with("TEGULA_REMOTE_TRIES", "4");
+    let storage = folders(&settings, URL).make("words").unwrap();
+    let write = |bytes: &[u8]| {
+        let file = storage.create("new").unwrap();
+        file.write_all_at(bytes, 0).unwrap();
+        file.sync().unwrap();
+    };
+    let lose = |names: &'static [&str]| {
+        let (objects, refusals) = (server.objects(), server.refusals());
+        // The file is asked for, copied, removed.
+        server.after(2, move || {
+            names.iter().for_each(|name| objects.delete("bucket", name));
+            refusals.refuse_next(1, 503, Some(0));
+        });
+    };
+    write(b"abc");
+    lose(&["states/words/new"]);
+    storage.rename("new", "kept").unwrap();
+    assert_eq!((server.left_to_refuse(), storage.list().unwrap()), (0, vec!["kept".to_owned()]));
+    // Another program removes the copy, too.
+    write(b"abc");
+    lose(&["states/words/new", "states/words/kept"]);
+    assert!(matches!(storage.rename("new", "kept"), Err(StorageError::Missing { .. })));
+}
+
 /// A run that is cancelled has saved what it mapped, and gives its state back at once.
 #[test]
 fn a_cancelled_run_is_resumed() {
