@@ -2,6 +2,7 @@
 //! cut: real text, odd bytes, no newline for miles, files of no bytes.
 
 use super::*;
+use std::io::Read;
 
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
@@ -117,4 +118,31 @@ fn of_unicode_words() {
     let said =
         text(count_text("Maße MASSE don't DON'T 日本 \u{ff}".as_bytes(), &["--words=unicode"]));
     assert_eq!(said, "don't\t2\nmasse\t2\nÿ\t1\n日\t1\n本\t1\n");
+}
+
+/// The table of the bytes that a block has is written as bits, one for each of 256. These bytes have the bits that end a
+/// stream.
+#[test]
+fn of_a_bzip2_block_that_has_the_bits_of_a_streams_end() {
+    let end = [0x1772_u16, 0x4538, 0x5090];
+    let bits = end.iter().zip(0_u8..).flat_map(|(&bits, group)| {
+        (0_u8..16).filter(move |at| bits << at & 0x8000 != 0).map(move |at| 16 * group + at)
+    });
+    let bytes: Vec<u8> = bits.collect();
+    // Two streams. A file that is longer than a unit of a worker is cut into its blocks.
+    let mut state = 1_u64;
+    let text = (0..1_500_000).map(|_| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        bytes[(state >> 40) as usize % bytes.len()]
+    });
+    let text: Vec<u8> = text.collect();
+    let (mut packed, streams) = (Vec::new(), text.split_at(1_400_000));
+    for text in [streams.0, streams.1] {
+        bzip2::read::BzEncoder::new(text, bzip2::Compression::best())
+            .read_to_end(&mut packed)
+            .unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), "text.bz2", packed);
+    assert!(answer(wordcount(&[path])) == plain_words(&text));
 }

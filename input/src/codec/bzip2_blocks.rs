@@ -3,9 +3,11 @@
 //! bzip2recover and lbzip2 do. Each block is turned into a stream of its own. The decoder checks each
 //! block's checksum; this module checks that they combine to the checksum of the stream.
 //!
-//! The 48 bits may occur inside a block by chance. Together with the other fixed bits of a block's start,
-//! that happens once in a million files of a gigabyte. Such a file is reported as damaged; it can still be
-//! read as a stream.
+//! The 48 bits may occur inside a block by chance, at each of the 2^33 bits of a gigabyte with probability 2^-48. So more
+//! bits are compared. Of a block's start, one more is fixed and 24 more are below 900,000 (2^-4.2), which leaves 2^-20: one
+//! file of a gigabyte in a million is reported as damaged; it can still be read as a stream. After a stream's end
+//! are the 32 bits of its checksum, or, where this is damaged, the file's end or the 28 bits of another stream's header,
+//! which leaves 2^-43.
 
 use super::FileBytes;
 use super::bzip2::{BLOCK_MAGIC, END_MAGIC};
@@ -95,10 +97,12 @@ impl<'p> Blocks<'p> {
 
     /// Returns the block that begins at a bit, as a stream of its own.
     fn block(&mut self, bit: usize, level: u8, sum: u32) -> Result<Unit, Fault> {
+        let block_sum = self.bits(bit + 48, 32) as u32;
+        let sum = sum.rotate_left(1) ^ block_sum;
         let mut from = bit + 48;
         let end = loop {
             let known = self.bytes.len() * 8;
-            if let Some(end) = self.find_border(from, known) {
+            if let Some(end) = self.find_border(from, known, sum) {
                 break end;
             }
             // The last bits were too few for a border.
@@ -108,16 +112,14 @@ impl<'p> Blocks<'p> {
             }
             if !self.read_more()? {
                 // The end of the last stream may be nearer to the end of the file than a border is long.
-                match self.find_end(from) {
+                match self.find_end(from, sum) {
                     Some(end) => break end,
                     None => return Err(Fault::Truncated(self.end)),
                 }
             }
         };
-        let block_sum = self.bits(bit + 48, 32) as u32;
         let bytes = Arc::new(self.stream(bit..end, level, block_sum));
         let at = self.place(bit);
-        let sum = sum.rotate_left(1) ^ block_sum;
         self.state = State::Inside { bit: end, level, sum };
         self.forget(end / 8);
         Ok(Unit::Made { bytes, at })
@@ -146,10 +148,11 @@ impl<'p> Blocks<'p> {
         stream
     }
 
-    /// Returns the first bit from `from` on, before `known`, at which a block begins or a stream ends.
-    fn find_border(&self, from: usize, known: usize) -> Option<usize> {
+    /// Returns the first bit from `from` on, before `known`, at which a block begins or the stream ends whose blocks have
+    /// this checksum.
+    fn find_border(&self, from: usize, known: usize, sum: u32) -> Option<usize> {
         let last = known.checked_sub(BORDER_BITS)?;
-        self.find(from, last, |bit| {
+        self.find(from, last, sum, |bit| {
             // After the checksum: the obsolete bit for randomising is 0, and the origin is inside the
             // largest block.
             self.bits(bit + 80, 1) == 0 && self.bits(bit + 81, 24) < 900_000
@@ -157,12 +160,26 @@ impl<'p> Blocks<'p> {
     }
 
     /// Returns the end of the last stream, if the rest of the file is in memory.
-    fn find_end(&self, from: usize) -> Option<usize> {
+    fn find_end(&self, from: usize, sum: u32) -> Option<usize> {
         let last = (self.bytes.len() * 8).checked_sub(80)?;
-        self.find(from, last, |_| false)
+        self.find(from, last, sum, |_| false)
     }
 
-    fn find(&self, from: usize, last: usize, is_block: impl Fn(usize) -> bool) -> Option<usize> {
+    /// Returns whether the stream ends at a bit that has its end's magic number. A stream with a damaged checksum is one if
+    /// another stream or the file's end follows.
+    fn is_end(&self, bit: usize, sum: u32) -> bool {
+        let next = (bit + 80).div_ceil(8).min(self.bytes.len());
+        self.bits(bit + 48, 32) as u32 == sum
+            || matches!(self.bytes[next..], [] | [b'B', b'Z', b'h', b'1'..=b'9', ..])
+    }
+
+    fn find(
+        &self,
+        from: usize,
+        last: usize,
+        sum: u32,
+        is_block: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
         for byte in from / 8..=last / 8 {
             // The second byte excludes most places.
             if !self.bytes.get(byte + 1).is_some_and(|&second| SECOND[usize::from(second)]) {
@@ -173,7 +190,7 @@ impl<'p> Blocks<'p> {
                 let bit = byte * 8 + shift;
                 let found = match window >> (8 - shift) & MAGIC_MASK {
                     BLOCK_MAGIC => is_block(bit),
-                    END_MAGIC => true,
+                    END_MAGIC => self.is_end(bit, sum),
                     _ => false,
                 };
                 if found && (from..=last).contains(&bit) {
@@ -226,9 +243,9 @@ impl<'p> Blocks<'p> {
     }
 }
 
-/// Bits that are compared to recognise a border: the magic number, a checksum, and the first fields of a
-/// block.
-const BORDER_BITS: usize = 48 + 32 + 1 + 24;
+/// Bits that are compared to recognise a border: the magic number, a checksum, and what follows. The first fields of a
+/// block are 25 bits, fewer than those up to the next byte and of a stream's header.
+const BORDER_BITS: usize = 48 + 32 + 7 + 32;
 
 /// The possible values of the second byte of the 8 in which a magic number begins at any bit.
 const SECOND: [bool; 256] = {
