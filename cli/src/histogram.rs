@@ -50,7 +50,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         }
         run.use_devices(flags.devices.open()?);
         let input = run.input(&flags.paths)?;
-        let job = Histogram::of(&input)?;
+        let job = Histogram::of(&input)?.whole(flags.run.incremental);
         let levels = count(run, &job, input, flags.format, &flags.show)?;
         if let Some(svg) = &flags.svg {
             run.write_beside(svg, Histogram::svg(&levels).as_bytes())?;

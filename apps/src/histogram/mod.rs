@@ -22,6 +22,8 @@ use tegula::{
 pub struct Histogram {
     /// The layouts from the headers, by the path in a split's name.
     pictures: HashMap<PathBuf, Picture>,
+    /// Whether each picture is one split.
+    reads_whole: bool,
 }
 
 /// Counts by channel (red, green, blue) and level.
@@ -40,7 +42,15 @@ impl Histogram {
         let files: Vec<_> = input.listing().collect();
         let pictures =
             look_into(&files, |file| Ok((file.name().to_path_buf(), Picture::read(file)?)))?;
-        Ok(Histogram { pictures: pictures.into_iter().collect() })
+        Ok(Histogram { pictures: pictures.into_iter().collect(), reads_whole: false })
+    }
+
+    /// Returns the job with each picture in one split, or not. An incremental run needs this: a part of a picture that
+    /// it finds again may have another layout by now, because the header has changed. Each picture must fit in memory
+    /// then.
+    #[must_use]
+    pub fn whole(self, reads_whole: bool) -> Histogram {
+        Histogram { reads_whole, ..self }
     }
 
     /// Returns the counts of an answer, including zeros.
@@ -81,9 +91,9 @@ impl Job for Histogram {
     type Key = u16;
     type Combine = Sum<u64>;
 
-    /// Anywhere, because a split's offset in its file determines the channel of each byte.
+    /// Anywhere unless it is to be whole, because a split's offset in its file determines the channel of each byte.
     fn cut(&self) -> Cut {
-        Cut::Fixed(1)
+        if self.reads_whole { Cut::Whole } else { Cut::Fixed(1) }
     }
 
     fn state(&self) -> Option<&dyn Resumable> {

@@ -146,3 +146,30 @@ fn of_a_bzip2_block_that_has_the_bits_of_a_streams_end() {
     let path = write(folder.path(), "text.bz2", packed);
     assert!(answer(wordcount(&[path])) == plain_words(&text));
 }
+
+/// The parts of a picture behind its header are found again, but are other pixels.
+#[test]
+fn of_pictures_whose_headers_were_mended() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let bmp = |width: u32| {
+        let mut bytes = b"BM".to_vec();
+        bytes.extend([0_u32, 0, 54, 40, width, 200].map(u32::to_le_bytes).concat());
+        bytes.extend([1_u16, 24].map(u16::to_le_bytes).concat());
+        bytes.resize(54, 0);
+        bytes.extend((0..200 * 3000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8));
+        bytes
+    };
+    let histogram = |more: &[&str]| {
+        let mut command = tegula();
+        command.args(["histogram", "pictures", "--tile", "64k"]).args(more).current_dir(folder);
+        answer(command.output().unwrap())
+    };
+    write(folder, "pictures/small", "P6 2 1 255\nabcdef");
+    // The padding of 999 pixels is the last of 1000.
+    for width in [999, 1000, 998] {
+        write(folder, "pictures/large", bmp(width));
+        let found = histogram(&["--incremental", "--state", "state", "--job", "levels"]);
+        assert!(found == histogram(&[]), "{width}");
+    }
+}
