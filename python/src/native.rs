@@ -74,7 +74,7 @@ impl Native {
             cause: "the function's address is null".to_owned(),
         })?;
         if let (Some(of_job), Some((bytes, name))) = (&mut run.identity, &library) {
-            *of_job = identity::<C>(choice, bytes, name);
+            *of_job = identity::<C>(choice, bytes, name, &cut);
         }
         run.dynamic::<C>(Pairs::Native(map), cut, vec![kind])
     }

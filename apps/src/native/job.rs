@@ -103,10 +103,24 @@ impl NativeCombine for Average {
     }
 }
 
-/// Returns the identity of a library's map, whatever program loads it: the library's bytes change with its code.
-pub fn identity<C: NativeCombine>(choice: C::Choice, library: &[u8], map: &str) -> Identity {
+/// Returns the identity of a library's map over records of a cut, whatever program loads it: the library's bytes change
+/// with its code.
+pub fn identity<C: NativeCombine>(
+    choice: C::Choice,
+    library: &[u8],
+    map: &str,
+    cut: &Cut,
+) -> Identity {
     let identity = Identity::new("native", 1).with_bytes("library", library);
-    identity.with("map", map).with("combine", C::name(choice))
+    let identity = identity.with("map", map).with("combine", C::name(choice));
+    match cut {
+        // Not named, as in states of earlier versions.
+        Cut::Lines => identity,
+        // The address of a function is another one in each process.
+        Cut::Framed(_) => identity.with("records", "Framed"),
+        Cut::Between(_) => identity.with("records", "Between"),
+        _ => identity.with("records", format!("{cut:?}")),
+    }
 }
 
 /// A job whose map is in a shared library.
@@ -159,7 +173,7 @@ impl<C: NativeCombine> Job for Native<C> {
 
 impl<C: NativeCombine> Resumable for Native<C> {
     fn identity(&self) -> Identity {
-        identity::<C>(self.choice, self.library.bytes(), self.library.symbol())
+        identity::<C>(self.choice, self.library.bytes(), self.library.symbol(), &self.cut())
     }
 
     /// A map is told where its records are.

@@ -1,5 +1,6 @@
 //! A run with a state that is killed resumes with the same command; `tegula state` shows the saved pairs.
 
+use super::native_maps_that_break_their_word_are_named::compile;
 use super::*;
 use rustix::process::{Pid, Signal, kill_process};
 use tegula::{Disk, Engine, Input, Options, State};
@@ -323,4 +324,30 @@ fn what_cannot_be_saved_is_said() {
     refused(&["wordcount", "--job", "a/b"], 2, "job");
     let alone = tegula().args(["wordcount", "--job", "j"]).arg(&points).output().unwrap();
     assert_eq!(alone.status.code(), Some(2));
+}
+
+/// A map in C that counts its records by their size would give another answer over others.
+#[test]
+fn but_not_over_records_of_another_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let source = r#"
+#include "tegula.h"
+int32_t map(tegula_split *split, tegula_pairs *pairs, void *state) {
+    (void)state;
+    split->done = split->len;
+    return !tegula_emit_i64(pairs, "k", 1, 1);
+}
+TEGULA_LIBRARY
+"#;
+    let library = compile(folder, "map", source);
+    write(folder, "in", "0123456\n".repeat(6));
+    let run = |records: &str| {
+        let mut run = tegula();
+        run.args(["run", &library, "in", "--map=map", "--combine=count", "--records", records]);
+        run.args(["--state=state", "--job=j"]).current_dir(folder).output().unwrap()
+    };
+    let lines = answer(run("lines"));
+    check_fault(&run("fixed:16"), 1, &["j"]);
+    assert_eq!(answer(run("lines")), lines);
 }

@@ -28,7 +28,7 @@ MAP(refuses) { (void)pairs; (void)state; split->done = 2; return -5; }
 "#;
 
 /// Compiles a library in a folder.
-fn compile(folder: &Path, name: &str, source: &str) -> String {
+pub(super) fn compile(folder: &Path, name: &str, source: &str) -> String {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../python/tegula/include");
     let (written, library) = (format!("{name}.c"), format!("lib{name}.so"));
     write(folder, &written, source);
