@@ -1,6 +1,7 @@
 //! A command whose state, input and answer are as its last run left them leaves the file as it is; anything else, and the
 //! file is written anew.
 
+use super::native_maps_that_break_their_word_are_named::compile;
 use super::*;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -75,6 +76,30 @@ fn of_each_command_that_writes_pairs() {
         }
         fs::remove_dir_all(bench.path("state")).unwrap();
         assert!(bench.writes(command, &[]) && !bench.writes(command, &[]), "{command:?}");
+    }
+}
+
+/// A map of the user's own has forms, too.
+#[test]
+fn of_maps_in_c() {
+    let bench = Bench(tempfile::tempdir().unwrap());
+    fs::create_dir(bench.path("texts")).unwrap();
+    fs::write(bench.path("texts/a"), "to be\nor not\n").unwrap();
+    let source = r#"
+#include "tegula.h"
+int32_t map(tegula_split *split, tegula_pairs *pairs, void *state) {
+    (void)state;
+    split->done = split->len;
+    return !tegula_emit_i64(pairs, "key", 3, 1);
+}
+TEGULA_LIBRARY
+"#;
+    let library = bench.path(&compile(bench.0.path(), "map", source));
+    let command = ["run", library.to_str().unwrap(), "--map=map", "--combine=count"];
+    assert!(bench.writes(&command, &[]) && !bench.writes(&command, &[]));
+    for flags in [&["--format", "jsonl"][..], &[]] {
+        assert!(bench.writes(&command, flags) && !bench.writes(&command, flags), "{flags:?}");
+        assert!(bench.is_right(&command, flags), "{flags:?}");
     }
 }
 
