@@ -90,7 +90,8 @@ fn keys(flags: &Flags) -> Result<Vec<Vec<u8>>> {
     }
     if let Some(path) = &flags.keys {
         let text = fs::read(path).map_err(|cause| InputError::from_io(path, cause))?;
-        let lines = text.strip_suffix(b"\n").unwrap_or(&text).split(|&byte| byte == b'\n');
+        let lines = text.split_inclusive(|&byte| byte == b'\n');
+        let lines = lines.map(|line| line.strip_suffix(b"\n").unwrap_or(line));
         keys.extend(lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line).to_vec()));
     }
     Ok(keys)

@@ -109,3 +109,19 @@ fn tops_by_count_and_by_sum() {
     assert_eq!(serde_json::from_str::<Value>(&said).unwrap(), json!({"value": "b", "sum": 2.5}));
     assert_eq!(text(over(b"a\tb\na\tc\n", &["top", "1", "-s", "\\t"])), "a\t2\n");
 }
+
+#[test]
+fn keys_are_the_lines_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for (keys, expected) in [
+        ("", ""),
+        ("\n", "\t2\n"),
+        ("a", "a\t1\n"),
+        ("a\r\nb\n", "a\t1\nb\t1\n"),
+        ("a\n\n", "\t2\na\t1\n"),
+    ] {
+        let path = write(folder.path(), "keys", keys);
+        let said = over(b"a\n\nb\n\n", &["stringmatch", "--keys", path.to_str().unwrap()]);
+        assert_eq!(text(said), expected, "{keys:?}");
+    }
+}
