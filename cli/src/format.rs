@@ -12,17 +12,18 @@ pub struct Line<'o> {
     format: Format,
     out: &'o mut Vec<u8>,
     is_first: bool,
-    /// Estimates the totals, if there are estimates, and where the line and its second field begin.
+    /// Estimates the totals, if there are estimates.
     estimates: Option<&'o mut Estimates>,
     begin: usize,
-    key_end: usize,
+    /// Where the first field ends, if there is a second.
+    key_end: Option<usize>,
 }
 
 impl<'o> Line<'o> {
     /// Begins a line at the end of a text.
     pub fn begin(format: Format, out: &'o mut Vec<u8>) -> Line<'o> {
         let begin = out.len();
-        Line { format, out, is_first: true, estimates: None, begin, key_end: begin }
+        Line { format, out, is_first: true, estimates: None, begin, key_end: None }
     }
 
     /// Returns a line in which two fields follow each total: its likely value over the whole input, and
@@ -48,7 +49,7 @@ impl<'o> Line<'o> {
 
     fn estimate(&mut self, name: &str, value: impl FnOnce() -> f64) -> &mut Self {
         let Some(estimates) = self.estimates.as_deref_mut() else { return self };
-        let mut key = self.out[self.begin..self.key_end].to_vec();
+        let mut key = self.out[self.begin..self.key_end.unwrap_or(self.begin)].to_vec();
         key.extend_from_slice(name.as_bytes());
         let Estimate { total, within } = estimates.estimate(&key, value());
         self.rounded(name, "_estimate", Some(total)).rounded(name, "_within", within)
@@ -147,8 +148,8 @@ impl<'o> Line<'o> {
 
     /// Ends the line, and takes its first field away.
     pub(crate) fn end_without_key(self) {
-        let (begin, key_end) = (self.begin, self.key_end);
-        self.out.drain(begin..(key_end + 1).min(self.out.len()));
+        let second = self.key_end.map_or(self.out.len(), |key_end| key_end + 1);
+        self.out.drain(self.begin..second);
         self.out.push(b'\n');
     }
 
@@ -165,8 +166,8 @@ impl<'o> Line<'o> {
                 self.out.extend_from_slice(b"\":");
             }
         }
-        if self.key_end == self.begin && !self.is_first {
-            self.key_end = before;
+        if !self.is_first {
+            self.key_end.get_or_insert(before);
         }
         self.is_first = false;
     }

@@ -219,6 +219,21 @@ fn in_two_tiers() {
     }
 }
 
+/// Its field is the first one, if it is empty, too.
+#[test]
+fn in_two_tiers_of_an_empty_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = ["", "/b", "/c"].map(|path| {
+        format!("::1 - - [17/May/2015:10:05:03 +0000] \"GET {path} HTTP/1.1\" 200 20\n")
+    });
+    let (path, to) = (write(folder.path(), "log", lines.concat()), folder.path().join("shows"));
+    let mut run = tegula();
+    run.args(["logstats", "--key=path", "--show=every=100%", "--show-by=value"]).arg(&path);
+    answer(run.arg("--show-to").arg(&to).output().unwrap());
+    let shows = fs::read_to_string(&to).unwrap();
+    assert!(shows.ends_with(", complete\n1\t20\t3\n"), "{shows}");
+}
+
 #[test]
 fn what_cannot_be_shown_is_said_in_one_line() {
     let output = count_text(b"a b", &["--show=every=5%"]);
