@@ -32,9 +32,7 @@ impl Watch {
     pub(crate) fn begin(flags: &RunFlags, command: &str) -> Result<Watch> {
         let RunFlags { workers, memory: memory_bytes, .. } = *flags;
         let fault = |cause| Error::System { action: "serve the page of --watch", cause };
-        let name = format!("tegula-watch-{}", std::process::id());
-        let home = std::env::temp_dir().join(name);
-        fs::create_dir(&home).map_err(fault)?;
+        let home = new_folder().map_err(fault)?;
         let (told, events) = io::pipe().map_err(fault)?;
         let (control, commands) = io::pipe().map_err(fault)?;
         let file = |fd: OwnedFd| Some(File::from(fd));
@@ -84,6 +82,22 @@ impl Watch {
         };
         thread::Builder::new().name("watch".to_owned()).spawn(serve).map_err(fault)?;
         Ok(watch)
+    }
+}
+
+/// Makes a folder for this process. One that was killed may have left its own, under the same number.
+fn new_folder() -> io::Result<PathBuf> {
+    let name = format!("tegula-watch-{}", std::process::id());
+    let mut home = std::env::temp_dir().join(&name);
+    let mut number = 0_u64;
+    loop {
+        match fs::create_dir(&home) {
+            Err(fault) if fault.kind() == io::ErrorKind::AlreadyExists => {
+                number += 1;
+                home.set_file_name(format!("{name}-{number}"));
+            }
+            made => return made.map(|()| home),
+        }
     }
 }
 

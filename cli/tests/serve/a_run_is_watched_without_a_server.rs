@@ -36,3 +36,18 @@ fn the_page_of_a_run_shows_it_while_it_lasts() {
     assert_eq!(fs::read_dir(temporary).unwrap().count(), 0);
     (server.port, server.token) = own;
 }
+
+/// A process that was killed leaves its folder, and another one may have its number.
+#[test]
+fn a_folder_that_was_left_behind_is_let_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("text"), "to be").unwrap();
+    let script = r#"mkdir tegula-watch-$$ tegula-watch-$$-1 && exec "$0" wordcount text --watch"#;
+    let mut run = Command::new("sh");
+    run.args(["-c", script, env!("CARGO_BIN_EXE_tegula")]).current_dir(folder);
+    let output = run.env("TMPDIR", folder).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.stdout, b"be\t1\nto\t1\n");
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 3);
+}
