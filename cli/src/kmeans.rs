@@ -67,11 +67,11 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         run.refuse_changes()?;
         run.refuse_direct()?;
         run.use_devices(flags.devices.open()?);
-        let mut rounds = flags.show.open()?;
-        if rounds.is_some() {
+        if flags.show.show.is_some() {
             run.refuse_shows_over_nodes()?;
         }
         let input = run.input(&flags.paths)?;
+        let mut rounds = flags.show.open(&input)?;
         let groups = run.several(|runs| {
             let points = Matrix::read(runs, input)?;
             job.group_seen(runs, &points, &mut |groups| {

@@ -19,10 +19,11 @@ use crate::show::Shows;
 use crate::watch::Watch;
 use crate::{devices, exit, stats, timeline};
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
 use std::iter;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula::output::AtomicFile;
@@ -108,6 +109,21 @@ pub(crate) fn refuse(is_given: bool, option: &'static str, cause: &str) -> Resul
         true => Err(Error::Option { option, cause: cause.to_owned() }),
         false => Ok(()),
     }
+}
+
+/// Refuses a file of the input as the one that a flag empties and writes.
+pub(crate) fn refuse_input(
+    option: &'static str,
+    path: Option<&PathBuf>,
+    input: &Input,
+) -> Result<()> {
+    let inode = |path: &Path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    let Some((path, written)) = path.and_then(|path| Some((path, inode(path)?))) else {
+        return Ok(());
+    };
+    let is_input = input.listing().any(|file| inode(file.name()) == Some(written));
+    let cause = format!("{} is a file of the input; name another", path.display());
+    refuse(is_input, option, &cause)
 }
 
 /// Does work of a stage outside the engine, and returns its time, too.
@@ -362,6 +378,7 @@ impl<'a> Run<'a> {
             return self.job(job, input, &options);
         };
         self.refuse_shows_over_nodes()?;
+        refuse_input("--show-to", flags.when.show_to.as_ref(), &input)?;
         if flags.when.is_on_terminal() {
             self.shown = None;
         }

@@ -235,6 +235,30 @@ fn in_two_tiers_of_an_empty_key() {
 }
 
 #[test]
+fn not_to_files_of_the_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = write(folder.path(), "points", "1 2\n3 4\n");
+    let link = folder.path().join("link");
+    fs::hard_link(&points, &link).unwrap();
+    for command in [
+        &["wordcount", "--show=every=50%"][..],
+        &["linreg", "--show=every=50%"],
+        &["kmeans", "-k1", "--show=every=round"],
+    ] {
+        let mut run = tegula();
+        let output = run.args(command).arg(&points).arg("--show-to").arg(&link).output().unwrap();
+        check_fault(&output, 2, &["--show-to: ", "link is a file of the input"]);
+        assert_eq!(fs::read(&points).unwrap(), b"1 2\n3 4\n", "{command:?}");
+    }
+    let to = folder.path().join("shows");
+    fs::write(&to, "old").unwrap();
+    let mut run = tegula();
+    run.args(["kmeans", "-k1", "--show=every=round", "none", "--show-to"]).arg(&to);
+    check_fault(&run.output().unwrap(), 1, &["none"]);
+    assert_eq!(fs::read(&to).unwrap(), b"old");
+}
+
+#[test]
 fn what_cannot_be_shown_is_said_in_one_line() {
     let output = count_text(b"a b", &["--show=every=5%"]);
     check_fault(&output, 2, &["length of a stream is not known", "give a time or bytes"]);
