@@ -33,8 +33,8 @@ impl Pca {
     /// wanted. Memory holds the matrix, and a few times columns^2 numbers.
     ///
     /// # Errors
-    /// Returns [`Error::Record`] if there are fewer than two rows, a number is not finite, or the
-    /// decomposition does not converge; and errors of running.
+    /// Returns [`Error::Record`] if there are fewer than two rows, a number is not finite, a covariance is beyond the
+    /// largest number, or the decomposition does not converge; and errors of running.
     pub fn of(runs: &mut Runs<'_>, matrix: &Matrix, count: usize) -> Result<Pca> {
         if matrix.rows < 2 {
             return Err(fault("fewer than two rows do not spread; give more"));
@@ -44,6 +44,9 @@ impl Pca {
             Blocks { matrix, rows: matrix.rows.div_ceil(16).clamp(BLOCK_ROWS.0, BLOCK_ROWS.1) };
         let means = means(runs, &blocks)?;
         let covariance = covariance(runs, &blocks, &means)?;
+        if !means.iter().chain(&covariance).all(|number| number.is_finite()) {
+            return Err(fault("sums beyond the largest number; scale the columns down"));
+        }
         let (components, variances) = components(&covariance, matrix.columns, count)?;
         Ok(Pca { means, covariance, components, variances })
     }

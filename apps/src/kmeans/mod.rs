@@ -62,7 +62,8 @@ impl KMeans {
     /// group that loses all its points keeps its mean.
     ///
     /// # Errors
-    /// Returns [`Error::Option`] if there are fewer points than groups, or no group; and errors of running.
+    /// Returns [`Error::Option`] if there are fewer points than groups, or no group; [`Error::Record`] if a number is not
+    /// finite, or so large that squares of distances may be beyond the largest number; and errors of running.
     pub fn group(&self, runs: &mut Runs<'_>, points: &Matrix) -> Result<Groups> {
         self.group_seen(runs, points, &mut |_| Ok(()))
     }
@@ -84,7 +85,11 @@ impl KMeans {
         let on_devices = if runs.has_devices() {
             Some(OnDevices::new(runs, points)?)
         } else {
-            points.check_finite(runs)?;
+            let [bad, nearness] = points.least(runs, |place, bytes| {
+                [points.first_bad(place, bytes), points.nearness(bytes)]
+            })?;
+            points.refuse(bad)?;
+            points.refuse_far(nearness)?;
             None
         };
         let mut groups = Groups {

@@ -36,14 +36,16 @@ impl Bins {
     /// Returns the bins of all numbers of a matrix, which must be finite. Linear, in one pass on all
     /// workers.
     fn of(runs: &mut Runs<'_>, points: &Matrix) -> Result<Bins> {
-        let [bad, first, above] = points.least(runs, |place, bytes| {
+        let [bad, first, above, nearness] = points.least(runs, |place, bytes| {
             let (first, last) = match points.element {
                 Element::F32 => Bins::of_numbers::<f32>(bytes),
                 Element::F64 => Bins::of_numbers::<f64>(bytes),
             };
-            [points.first_bad(place, bytes), first.into(), (u32::MAX - last).into()]
+            let (bad, nearness) = (points.first_bad(place, bytes), points.nearness(bytes));
+            [bad, first.into(), (u32::MAX - last).into(), nearness]
         })?;
         points.refuse(bad)?;
+        points.refuse_far(nearness)?;
         let last = u32::MAX - above as u32;
         let first = last.min(first as u32);
         Ok(Bins { first, count: last - first + 1 })

@@ -49,6 +49,28 @@ impl Matrix {
         }
     }
 
+    /// Returns a number that is the less, the larger the largest magnitude of a block is.
+    pub(crate) fn nearness(&self, bytes: &[u8]) -> u64 {
+        match self.element {
+            // Squares of all of them are finite.
+            Element::F32 => u64::MAX,
+            // Bits are in the order of magnitudes.
+            Element::F64 => {
+                u64::MAX - f64::read(bytes).fold(0, |most, n| most.max(n.abs().to_bits()))
+            }
+        }
+    }
+
+    /// Fails if the sum of the squares of all distances between rows may be infinite, by the least
+    /// [nearness](Matrix::nearness) of their blocks.
+    pub(crate) fn refuse_far(&self, nearness: u64) -> Result<()> {
+        let apart = 2.0 * f64::from_bits(u64::MAX - nearness);
+        if (apart * apart * (self.rows * self.columns) as f64).is_finite() {
+            return Ok(());
+        }
+        Err(fault("the matrix", "squares beyond the largest number; scale the points down"))
+    }
+
     /// Fails if there is a [bad](Matrix::first_bad) number.
     pub(crate) fn refuse(&self, bad: u64) -> Result<()> {
         if bad == u64::MAX {

@@ -50,7 +50,7 @@ pub(crate) enum Numbers {
     Tenths,
     /// Between -1 and 1.
     Even,
-    /// Of any magnitude, subnormal ones too.
+    /// Of any magnitude whose square is finite, subnormal ones too.
     Any,
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn points<T: Number + FromBits>(
 /// Numbers that are made of bits.
 pub(crate) trait FromBits: Sized {
     fn narrow(value: f64) -> Self;
-    /// Returns one of these bits, or of others if they are not a finite number's.
+    /// Returns one of these bits, or of others if they are not those of a number whose square is finite.
     fn of_bits(bits: u64) -> Self;
 }
 
@@ -89,7 +89,7 @@ impl FromBits for f64 {
         // One in eight is subnormal.
         let bits = if bits.is_multiple_of(8) { bits & !(0x7ff << 52) } else { bits };
         let value = f64::from_bits(bits);
-        if value.is_finite() { value } else { 0.0 }
+        if value.abs() < 1e150 { value } else { f64::from_bits(bits & !(1 << 62)) }
     }
 }
 

@@ -131,6 +131,7 @@ fn what_cannot_be_grouped_is_named() {
         (3, vec![1.0, 2.0], "groups: 3 of 2 points"),
         (0, vec![1.0, 2.0], "groups: 0 of 2 points"),
         (1, vec![1.0, f64::NAN], "not a finite number in row 2, column 1"),
+        (1, vec![-1e154, 2.0], "beyond the largest number; scale the points down"),
     ] {
         let result = group(job(groups), &Matrix::of(1, &points), &engines()[0], Options::default());
         let said = result.unwrap_err().to_string();

@@ -83,6 +83,8 @@ fn what_has_no_components_is_named() {
     for (numbers, part) in [
         (vec![1.0, 2.0], "fewer than two rows"),
         (vec![1.0, 2.0, 3.0, f64::NAN], "row 2, column 2"),
+        (vec![1.0, 1e160, 3.0, -1e160], "beyond the largest number; scale the columns down"),
+        (vec![1e308, 2.0, 1.5e308, 2.0], "beyond the largest number; scale the columns down"),
     ] {
         let matrix = Matrix::of(2, &numbers);
         let said = same(|runs| Pca::of(runs, &matrix, 1).unwrap_err().to_string());
