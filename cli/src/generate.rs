@@ -21,7 +21,7 @@ pub(crate) enum Command {
     /// A log of users who come and go, lines of "user login|logout seconds", for `tegula logstats`.
     Logins {
         /// The number of users.
-        #[arg(long, value_name = "N", value_parser = crate::flags::count, default_value = "1000")]
+        #[arg(long, value_name = "N", value_parser = users, default_value = "1000")]
         users: usize,
 
         #[command(flatten)]
@@ -43,6 +43,9 @@ pub(crate) struct Lines {
     make: MakeFlags,
 }
 
+/// The most users of a log: each takes a byte.
+const USERS_MOST: usize = 1_000_000_000;
+
 /// Bytes that are written at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 
@@ -59,6 +62,15 @@ pub(crate) fn run(command: &Command) -> Result<()> {
             let mut log = LoginLines::new(lines.count, *users, lines.seed);
             lines.write(|out| log.line(out))
         }
+    }
+}
+
+/// Parses a number of users; the error is a message for the user.
+fn users(text: &str) -> Result<usize, String> {
+    let users = crate::flags::count(text)?;
+    match users {
+        0..=USERS_MOST => Ok(users),
+        _ => Err(format!("give at most {USERS_MOST}")),
     }
 }
 

@@ -22,6 +22,8 @@ use tegula::{
 
 /// Pairs in a show if neither --show-top nor --top gives a number.
 const TOP: usize = 10;
+/// The longest time between shows. No run lasts as long, and clocks go on beyond it.
+const TIME_MOST: Duration = Duration::from_secs(1_000_000 * 3600);
 /// Bytes of a show that are written at once.
 const TEXT_BYTES_MOST: usize = 64 << 10;
 /// Bytes of values that the second tier counts in one job.
@@ -472,8 +474,8 @@ pub fn every(text: &str) -> Result<Every, String> {
     for (unit, seconds) in units {
         if let Some(count) = text.strip_suffix(unit).and_then(|count| count.parse::<f64>().ok()) {
             let time = Duration::try_from_secs_f64(count * seconds).ok();
-            let time = time.filter(|time| !time.is_zero()).map(Every::Time);
-            return time.ok_or_else(|| "give a time of more than 0".to_owned());
+            let time = time.filter(|time| !time.is_zero() && *time <= TIME_MOST).map(Every::Time);
+            return time.ok_or_else(|| "give more than 0 and at most 1000000h".to_owned());
         }
     }
     size::parse(text).map(Every::Bytes).map_err(|_| HINT.to_owned())

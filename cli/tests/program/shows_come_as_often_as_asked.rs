@@ -26,4 +26,7 @@ fn how_often_is_a_part_a_time_or_bytes() {
     {
         assert!(every(bad).is_err(), "{bad}");
     }
+    for bad in ["every=1e19s", "every=1000001h", "every=1e300m"] {
+        assert!(every(bad).unwrap_err().contains("at most 1000000h"), "{bad}");
+    }
 }

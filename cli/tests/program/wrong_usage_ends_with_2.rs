@@ -48,6 +48,8 @@ fn for_each_flag() {
         &["generate", "stations"],
         &["generate", "logins", "-1"],
         &["generate", "logins", "1", "--users=0"],
+        &["generate", "logins", "1", "--users=1000000001"],
+        &["generate", "logins", "1", "--users=18446744073709551615"],
         &["topology", "extra"],
     ] {
         let output = tegula().args(arguments).output().unwrap();
