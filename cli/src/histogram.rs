@@ -45,6 +45,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
             "a file is a picture as a whole or none; leave out those that are not",
         )?;
         run.refuse_plain("pictures are always read as they are")?;
+        run.refuse_append_only("a picture that grows is another one; leave it out")?;
         if let Some(svg) = &flags.svg {
             AtomicFile::probe(svg)?;
         }

@@ -403,6 +403,12 @@ impl<'a> Run<'a> {
         refuse(self.flags.plain, "--plain", cause)
     }
 
+    /// Refuses to trust that files only grow, for a command that reads them whole.
+    #[cfg(feature = "histogram")]
+    pub(crate) fn refuse_append_only(&self, cause: &str) -> Result<()> {
+        refuse(self.flags.append_only, "--append-only", cause)
+    }
+
     /// Refuses to look for changes, for a command in rounds: other points have other means, so nothing of the last run can
     /// be used.
     #[cfg(feature = "kmeans")]
