@@ -1,17 +1,21 @@
 //! A file that appears whole or not at all: written without a name, synced, and given its name. If it is
 //! dropped before that, or the process dies, no file remains. Where the file system has no files without a
 //! name, the file has a hidden one beside its final path, and remains only if the process is killed. A target
-//! that is no regular file (a device, a pipe) cannot be replaced and is written directly.
+//! that is no regular file (a device, a pipe), or has no name itself, cannot be replaced and is written directly.
 
 use super::nameless;
 use crate::error::OutputError;
 use rustix::fs::{AtFlags, CWD, Mode};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+
+/// Of a file's name, the part in its hidden one, so that this is not too long.
+const HIDDEN_BYTES_MOST: usize = 200;
 
 /// A file that takes its name when it is complete.
 #[derive(Debug)]
@@ -38,8 +42,9 @@ impl AtomicFile {
     /// [`OutputError::IsFolder`], or [`OutputError::Create`] with the system's reason.
     pub fn create(path: impl AsRef<Path>) -> Result<AtomicFile, OutputError> {
         let (path, standing) = look(path.as_ref())?;
-        if standing.as_ref().is_some_and(|standing| !standing.is_file()) {
-            return match OpenOptions::new().write(true).open(&path) {
+        if standing.as_ref().is_some_and(|standing| !can_be_replaced(standing)) {
+            let is_file = standing.is_some_and(|standing| standing.is_file());
+            return match OpenOptions::new().write(true).truncate(is_file).open(&path) {
                 Ok(file) => Ok(AtomicFile { file, path, pending: None }),
                 Err(cause) => Err(OutputError::Create { path, cause }),
             };
@@ -64,7 +69,7 @@ impl AtomicFile {
     /// As [`create`](AtomicFile::create).
     pub fn probe(path: impl AsRef<Path>) -> Result<(), OutputError> {
         match look(path.as_ref())? {
-            (_, Some(standing)) if !standing.is_file() => Ok(()),
+            (_, Some(standing)) if !can_be_replaced(&standing) => Ok(()),
             (path, _) => AtomicFile::create(path).map(drop),
         }
     }
@@ -166,12 +171,19 @@ fn has_link(file: &File) -> bool {
 /// Returns the path with links followed, and the metadata of the file there.
 fn look(path: &Path) -> Result<(PathBuf, Option<Metadata>), OutputError> {
     // A link to nothing is replaced, as it can be followed nowhere.
+    let is_folder = path.as_os_str().as_bytes().ends_with(b"/");
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let standing = fs::metadata(&path).ok();
-    if standing.as_ref().is_some_and(Metadata::is_dir) || path.file_name().is_none() {
+    if is_folder || standing.as_ref().is_some_and(Metadata::is_dir) || path.file_name().is_none() {
         return Err(OutputError::IsFolder { path });
     }
     Ok((path, standing))
+}
+
+/// Returns whether another file can take the place of this one: not that of a device or a pipe, nor of a file that is open
+/// and has no name, to which a link of the system such as /dev/stdout leads.
+fn can_be_replaced(standing: &Metadata) -> bool {
+    standing.is_file() && standing.nlink() > 0
 }
 
 /// Returns a new file with a hidden name in the folder of `path`.
@@ -185,8 +197,9 @@ fn under_hidden_name<T>(
     path: &Path,
     make: impl Fn(&Path) -> io::Result<T>,
 ) -> io::Result<(T, PathBuf)> {
+    let name = path.file_name().unwrap_or_default().as_bytes();
     let mut prefix = OsString::from(".");
-    prefix.push(path.file_name().unwrap_or_default());
+    prefix.push(OsStr::from_bytes(&name[..name.len().min(HIDDEN_BYTES_MOST)]));
     nameless::hidden(path.parent().unwrap_or(Path::new("")), &prefix, make)
 }
 

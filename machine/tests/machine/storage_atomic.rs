@@ -3,6 +3,8 @@
 use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::symlink;
 use tegula_machine::error::OutputError;
 use tegula_machine::storage::AtomicFile;
 
@@ -49,9 +51,38 @@ fn what_is_no_regular_file_is_written_and_not_replaced() {
     assert!(!fs::metadata("/dev/null").unwrap().is_file());
 }
 
+/// As /dev/stdout is, where a program has given an unlinked file for it.
+#[test]
+fn an_open_file_without_a_name_is_written_through_its_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let (gone, link) = (folder.path().join("gone"), folder.path().join("link"));
+    fs::write(&gone, "a longer text").unwrap();
+    let opened = fs::File::open(&gone).unwrap();
+    fs::remove_file(&gone).unwrap();
+    symlink(format!("/proc/self/fd/{}", opened.as_raw_fd()), &link).unwrap();
+    AtomicFile::probe(&link).unwrap();
+    let mut file = AtomicFile::create(&link).unwrap();
+    file.write_all(b"new").unwrap();
+    file.commit().unwrap();
+    assert_eq!(std::io::read_to_string(opened).unwrap(), "new");
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+}
+
+#[test]
+fn a_file_with_a_long_name_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x".repeat(255));
+    for text in ["old", "new"] {
+        let mut file = AtomicFile::create(&path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file.commit().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+}
+
 #[test]
 fn a_link_is_followed_and_permissions_stay() {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let (path, link) = (folder.path().join("counts"), folder.path().join("link"));
     fs::write(&path, "old").unwrap();
@@ -70,6 +101,8 @@ fn folders_and_missing_folders_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let is_folder = AtomicFile::create(folder.path()).unwrap_err();
     assert!(matches!(is_folder, OutputError::IsFolder { .. }));
+    let to_be = AtomicFile::probe(folder.path().join("new/")).unwrap_err();
+    assert!(matches!(to_be, OutputError::IsFolder { .. }));
     let missing = AtomicFile::create(folder.path().join("no/such")).unwrap_err();
     assert!(matches!(missing, OutputError::Create { .. }));
     assert!(missing.to_string().contains("no/such"));
