@@ -155,7 +155,7 @@ impl Feed<'_> {
     fn lack(&self, missing: usize) {
         let mut state = self.state.lock();
         state.readers -= missing;
-        self.by_workers.store(state.readers == 0, Ordering::Relaxed);
+        self.by_workers.store(state.readers == 0 || state.exhausted, Ordering::Relaxed);
         self.tell(state);
     }
 

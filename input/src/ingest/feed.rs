@@ -179,14 +179,15 @@ impl<'p> Feed<'p> {
     /// Returns the next work of a worker. Splits to `Read` are read by [`read_own`](Feed::read_own); a `Unit`
     /// comes back by [`give_back`](Feed::give_back).
     pub(super) fn next(&self, worker: usize) -> Next {
-        let by_workers = self.by_workers.load(Ordering::Relaxed);
-        if by_workers && self.order == Order::Any {
+        if self.order == Order::Any && self.by_workers.load(Ordering::Relaxed) {
             if let Some(splits) = self.take(worker, self.units.now()) {
                 return Next::Read(splits);
             }
             self.state.lock().exhausted = true;
         }
         let mut state = self.state.lock();
+        // Readers are called for under this lock: a worker that took all for handed out after that would end others.
+        let by_workers = self.by_workers.load(Ordering::Relaxed);
         let load = match self.order {
             Order::Any => state.take_latest(),
             Order::Ascending => {
