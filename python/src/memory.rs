@@ -6,10 +6,15 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rustix::mm::{Advice, madvise};
 use std::fmt;
+use std::hash::Hasher;
 use std::io;
 use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 use tegula::RangeSource;
+use twox_hash::XxHash3_64;
+
+/// Bytes that are hashed at a time: they stay in the first-level cache.
+const HASHED_BYTES: usize = 16 << 10;
 
 /// The bytes of an object that gives a contiguous buffer, held for as long as this is.
 pub(crate) struct Memory(PyBuffer<u8>);
@@ -36,6 +41,20 @@ impl Memory {
 }
 
 impl Memory {
+    /// Returns XXH3 (64 bits) of all bytes.
+    fn hash(&self) -> u64 {
+        let (mut hash, mut bytes) = (XxHash3_64::new(), [0; HASHED_BYTES]);
+        let mut offset = 0;
+        while offset < self.len() {
+            let part = &mut bytes[..(self.len() - offset).min(HASHED_BYTES as u64) as usize];
+            // The range is inside.
+            let _ = self.copy(offset, part);
+            hash.write(part);
+            offset += part.len() as u64;
+        }
+        hash.finish()
+    }
+
     /// Copies the bytes from `offset` on.
     pub(crate) fn copy(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
         let offset = usize::try_from(offset).map_err(|_| io::ErrorKind::UnexpectedEof)?;
@@ -58,6 +77,10 @@ impl RangeSource for Memory {
     fn read_at(&self, _: &Path, offset: u64, into: &mut [u8]) -> io::Result<()> {
         self.copy(offset, into)
     }
+
+    fn stamp(&self, _: &Path) -> u64 {
+        self.hash()
+    }
 }
 
 /// Objects that are read one after another, each of which is a record, by names that are their numbers.
@@ -74,13 +97,20 @@ impl Parts {
         let names = (0..).map(|number: usize| PathBuf::from(format!("batch {number}")));
         names.zip(self.0.iter().map(Memory::len)).collect()
     }
+
+    fn part(&self, name: &Path) -> Option<&Memory> {
+        let number: usize = name.to_str()?.strip_prefix("batch ")?.parse().ok()?;
+        self.0.get(number)
+    }
 }
 
 impl RangeSource for Parts {
     fn read_at(&self, name: &Path, offset: u64, into: &mut [u8]) -> io::Result<()> {
-        let number = name.to_str().and_then(|name| name.strip_prefix("batch ")?.parse().ok());
-        let part = number.and_then(|number: usize| self.0.get(number));
-        part.ok_or(io::ErrorKind::NotFound)?.copy(offset, into)
+        self.part(name).ok_or(io::ErrorKind::NotFound)?.copy(offset, into)
+    }
+
+    fn stamp(&self, name: &Path) -> u64 {
+        self.part(name).map_or(0, Memory::hash)
     }
 }
 

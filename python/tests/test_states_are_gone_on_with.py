@@ -10,7 +10,10 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from typing import Any
 
+import numpy
+import pyarrow
 import pytest
 import tegula as tg
 
@@ -69,6 +72,31 @@ def test_a_state_is_of_one_job_and_one_input(path: Path, tmp_path: Path) -> None
     ]:
         with pytest.raises(tg.OptionError):
             source.map(str.split).count().run(**wrong)
+
+
+def test_a_state_is_of_the_contents_of_an_array(tmp_path: Path) -> None:
+    saved = functools.partial(dict, state=tmp_path / "saved")
+
+    def ones(rows: Any) -> Any:
+        return rows, numpy.ones(len(rows))
+
+    array = numpy.arange(3000)
+    for _ in range(2):
+        answer = tg.array(array).map_array(ones).sum().run(**saved(job="array"))
+        assert len(answer) == 3000
+    assert answer.stats["restored_bytes"] == array.nbytes
+    with pytest.raises(tg.StateError, match="input"):
+        tg.array(array * 2).map_array(ones).sum().run(**saved(job="array"))
+
+    def keys(batch: Any) -> Any:
+        return {"key": batch["n"]}
+
+    tables = [pyarrow.table({"n": array}), pyarrow.table({"n": array * 2})]
+    assert (
+        len(tg.batches(tables[0]).map_arrow(keys).count().run(**saved(job="t"))) == 3000
+    )
+    with pytest.raises(tg.StateError, match="input"):
+        tg.batches(tables[1]).map_arrow(keys).count().run(**saved(job="t"))
 
 
 RICH = """

@@ -76,7 +76,7 @@ fn each(plan: &Plan, mut see: impl FnMut(Known<'_>) -> Result<(), StorageError>)
                 Material::Files(_) => fs::metadata(&path).map_or(0, |found| {
                     (found.mtime() as u64).wrapping_mul(1_000_000_000) + found.mtime_nsec() as u64
                 }),
-                Material::Ranges(..) => 0,
+                Material::Ranges(source, _) => source.stamp(&path),
                 Material::Memory(bytes) => XxHash3_64::oneshot(bytes),
             };
             let (name, bytes) = (path.as_os_str().as_bytes(), material.bytes(file));

@@ -16,6 +16,13 @@ pub trait RangeSource: fmt::Debug + Send + Sync {
     /// [`NotFound`](io::ErrorKind::NotFound) if there is no such file (any more),
     /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if it has fewer bytes, and any other.
     fn read_at(&self, name: &Path, offset: u64, into: &mut [u8]) -> io::Result<()>;
+
+    /// Returns a number that is another one where the file has other contents, such as a hash of them. A run with a state
+    /// that is not incremental is refused where it differs from that of the run before. By default it is 0, and files of
+    /// the same names and lengths count as the same.
+    fn stamp(&self, _name: &Path) -> u64 {
+        0
+    }
 }
 
 /// Fills `into` with bytes of a file that was there when it was listed.
