@@ -106,6 +106,8 @@ where
 struct Copied {
     batch: Batch,
     columns: fn(usize) -> Vec<Column>,
+    /// Of the input, if values name them by their numbers.
+    files: Vec<PathBuf>,
 }
 
 impl Answered for Copied {
@@ -136,8 +138,8 @@ impl Answered for Copied {
         None
     }
 
-    fn file(&self, _: u32) -> Option<PathBuf> {
-        None
+    fn file(&self, number: u32) -> Option<PathBuf> {
+        self.files.get(number as usize).cloned()
     }
 }
 
@@ -166,7 +168,8 @@ pub(crate) struct Reading {
 impl Drop for Reading {
     fn drop(&mut self) {
         if std::process::id() != self.process {
-            let nothing = Copied { batch: Batch::new(Vec::new()), columns: |_| Vec::new() };
+            let (batch, files) = (Batch::new(Vec::new()), Vec::new());
+            let nothing = Copied { batch, columns: |_| Vec::new(), files };
             std::mem::forget(std::mem::replace(&mut self.output, Box::new(nothing)));
         }
     }
@@ -237,7 +240,11 @@ impl Answer {
             batch.add::<J::Combine>(key, answer);
             Ok(())
         })?;
-        Ok(Answer::new(Box::new(Copied { batch, columns }), keys, names))
+        let mut files = Vec::new();
+        if J::Combine::NAMES_FILES {
+            files.extend((0..).map_while(|number| answers.file(number)));
+        }
+        Ok(Answer::new(Box::new(Copied { batch, columns, files }), keys, names))
     }
 
     fn value<'py>(

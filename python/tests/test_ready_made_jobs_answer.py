@@ -77,6 +77,8 @@ def test_words_are_placed(tmp_path: Path) -> None:
         {"file": b, "offset": 3},
     ]
     assert tg.index(tmp_path).run().top(1)[0][0] == "to"
+    *_, last = tg.index(tmp_path).stream()
+    assert last.result.to_dict() == answer
 
 
 def test_lines_are_matched(path: Path, lines: list[str]) -> None:

@@ -99,6 +99,9 @@ pub(crate) struct Unfit;
 
 /// An aggregate whose values and answers are columns.
 pub(crate) trait Columns: Aggregate {
+    /// Whether values have numbers of files of the input.
+    const NAMES_FILES: bool = false;
+
     /// Emits a pair.
     fn put<'s, J: Job<Key = [u8], Combine = Self>>(
         emit: &mut impl Emit<'s, J>,

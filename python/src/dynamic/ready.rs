@@ -58,6 +58,8 @@ impl Columns for Extremes {
 
 /// Places, each as its 12 bytes: the number of the file as 4, the offset as 8, little-endian.
 impl Columns for Collect<Place> {
+    const NAMES_FILES: bool = true;
+
     fn put<'s, J: Job<Key = [u8], Combine = Self>>(
         _: &mut impl Emit<'s, J>,
         _: &[u8],
