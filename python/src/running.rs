@@ -166,6 +166,9 @@ impl Engine {
 
     /// Ends the workers, when the runs at work have ended.
     fn close(&self, py: Python<'_>) {
+        if std::process::id() != self.process {
+            return self.abandon();
+        }
         let engine = self.engine.lock().take();
         py.detach(|| drop(engine));
     }
@@ -285,6 +288,8 @@ pub(crate) struct Running {
     reported: Instant,
     /// The most memory that its processes were seen to have, in bytes.
     companion_bytes_peak: u64,
+    /// The process that has the thread.
+    process: u32,
 }
 
 impl Running {
@@ -346,8 +351,16 @@ impl Running {
         let receiver = Mutex::new(receiver);
         let (thread, reported) = (Some(thread), Instant::now());
         let companion_bytes_peak = 0;
-        let running =
-            Running { receiver, thread, caller, cancel, progress, reported, companion_bytes_peak };
+        let running = Running {
+            receiver,
+            thread,
+            caller,
+            cancel,
+            progress,
+            reported,
+            companion_bytes_peak,
+            process: std::process::id(),
+        };
         Ok(Ok(running))
     }
 
@@ -389,6 +402,9 @@ impl Running {
     /// Stops the run: what a split's end does not stop is killed. Native code, and functions on threads, cannot be:
     /// a second interrupt ends this process where they do not return.
     pub(crate) fn stop(mut self, py: Python<'_>) {
+        if self.is_of_parent() {
+            return;
+        }
         self.cancel.cancel();
         let (began, mut insisted) = (Instant::now(), false);
         while let Err(RecvTimeoutError::Timeout) = self.receive(py, LOOK_EVERY) {
@@ -403,6 +419,11 @@ impl Running {
             }
         }
         self.end(py);
+    }
+
+    /// Whether this is a forked child, in which the run's thread is not there, and whose parent goes on with it.
+    fn is_of_parent(&self) -> bool {
+        std::process::id() != self.process
     }
 
     /// Notes the memory of the run's processes, and returns it in bytes.
@@ -455,6 +476,9 @@ impl Running {
 /// A stream that nobody stopped and nobody reads.
 impl Drop for Running {
     fn drop(&mut self) {
+        if self.is_of_parent() {
+            std::mem::forget((self.thread.take(), self.caller.take()));
+        }
         // Those of a run that has ended may be of others, too.
         if self.thread.is_some() {
             self.cancel.cancel();

@@ -421,3 +421,27 @@ def test_a_forked_child_ends_with_engines_and_answers_of_its_parent(path: Path) 
     done = subprocess.run(command, capture_output=True, timeout=60, check=True)
     assert b"make an engine in the child" in done.stdout
     assert b"3 True" in done.stdout
+
+
+def test_a_child_that_is_forked_in_a_stream_ends_and_the_stream_goes_on(
+    path: Path,
+) -> None:
+    script = """
+        import os, sys, warnings
+        import tegula as tg
+        warnings.simplefilter("ignore")
+        codes = []
+        with tg.Engine(workers=2) as engine:
+            for seen in tg.text(sys.argv[1]).map(str.split).count().stream(every="20%", engine=engine):
+                if not codes:
+                    if os.fork() == 0:
+                        sys.exit(3)
+                    codes.append(os.waitstatus_to_exitcode(os.wait()[1]))
+            if os.fork() == 0:
+                sys.exit(4)
+            codes.append(os.waitstatus_to_exitcode(os.wait()[1]))
+        print(codes, seen.is_last)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script), str(path)]
+    done = subprocess.run(command, capture_output=True, timeout=60, check=True)
+    assert done.stdout == b"[3, 4] True\n"
