@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{sched_getaffinity, sched_setaffinity};
 use std::fmt;
 use std::fs::File;
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::iter;
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
@@ -323,7 +323,7 @@ impl Companions {
         let failed = |cause| Error::System { action: "start a Python process", cause };
         let taken = zygote.0.lock().take();
         let mut zygote =
-            taken.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into())).map_err(failed)?;
+            taken.unwrap_or_else(|| Err(ErrorKind::NotFound.into())).map_err(failed)?;
         zygote.send(b'I', program, &[]).map_err(failed)?;
         Ok(Companions {
             zygote_pid: zygote.child.id().cast_signed(),
@@ -398,7 +398,11 @@ impl Companions {
                 self.idle.lock().push(companion);
                 Ok(failed)
             }
-            Err(cause) => Err(fault(self.why_dead(&companion, &cause, bytes.len()).into())),
+            Err(cause) => {
+                // It lives if its files could not be written, and would wait for ever.
+                let _ = companion.socket.shutdown(Shutdown::Both);
+                Err(fault(self.why_dead(&companion, &cause, bytes.len()).into()))
+            }
         }
     }
 
@@ -439,7 +443,11 @@ impl Companions {
             return "interrupted".to_owned();
         }
         let code = self.zygote.lock().exit_code(companion.pid);
+        let ends = [ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
         let how = match code {
+            _ if !ends.contains(&cause.kind()) => {
+                format!("could not be given its input, or its answer not be read ({cause})")
+            }
             Some(code @ ..0) => {
                 let signal = -code;
                 let hint = match signal {
@@ -583,7 +591,7 @@ impl Companion {
         let failed = numbers.next().unwrap_or_default();
         lengths.iter_mut().zip(numbers).for_each(|(length, number)| *length = number);
         let length = lengths.iter().try_fold(0_u64, |sum, length| sum.checked_add(*length));
-        let length = length.ok_or(io::ErrorKind::InvalidData)? as usize;
+        let length = length.ok_or(ErrorKind::InvalidData)? as usize;
         packed.resize(length, 0);
         self.output.read_exact_at(packed, 0)?;
         for (file, used) in [(&self.input, bytes.len()), (&self.output, length)] {

@@ -86,6 +86,27 @@ def test_a_disk_without_room_is_an_error_that_says_so(tmp_path: Path) -> None:
     assert list(scratch.iterdir()) == []
 
 
+def test_processes_that_cannot_be_given_their_input_are_an_error(
+    tmp_path: Path,
+) -> None:
+    script = """
+        import resource, sys
+        import tegula as tg
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+        try:
+            tg.text(sys.argv[1]).map(str.split).count().run()
+        except tg.Error as error:
+            print(error)
+    """
+    text = tmp_path / "input"
+    text.write_text("".join(f"{number:030}\n" for number in range(100_000)))
+    command = [sys.executable, "-c", textwrap.dedent(script), text]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert "could not be given its input" in done.stdout, done.stdout
+
+
 def test_a_full_folder_for_temporary_files_is_an_error_that_says_so(
     tmp_path: Path,
 ) -> None:
