@@ -410,7 +410,11 @@ def arrow_columns(
             )
             continue
         there = None
-        if one.null_count:
+        if one.null_count and kind == "count":
+            # A key without a value has a count, too: 0.
+            one = compute.is_valid(one).cast(pyarrow.int64())
+            kind = "sum"
+        elif one.null_count:
             there = compute.is_valid(one)
             one = one.drop_null()
         bytes_of: bytes | memoryview = b""

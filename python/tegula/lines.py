@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 
+from tegula._packing import order_key
 from tegula.errors import Error, OptionError
 
 if TYPE_CHECKING:
@@ -104,10 +105,14 @@ class Pairs:
 
         def rank(pair: Pair) -> Any:
             found = value(pair)
-            return len(found) if isinstance(found, list) else found
+            if isinstance(found, list):
+                return len(found)
+            # A missing value comes last.
+            return (found is not None, 0 if found is None else found)
 
         # Sorting is stable: of equal values the lesser key comes first.
-        return nlargest(most, sorted(self._pairs, key=lambda pair: pair[0]), key=rank)
+        pairs = sorted(self._pairs, key=lambda pair: order_key(pair[0]))
+        return nlargest(most, pairs, key=rank)
 
     def _value_of(self, column: int) -> Callable[[Pair], Any]:
         if not self._names:
@@ -139,7 +144,9 @@ class Pairs:
         return not all(isinstance(value, (int, float)) for _, value in self._pairs)
 
     def has_floats(self, column: int) -> bool:
-        return any(isinstance(one, float) for one in self._column(column))
+        return any(
+            one is None or isinstance(one, float) for one in self._column(column)
+        )
 
     def _column(self, column: int) -> list[Any]:
         values = list(map(self._value_of(column), self._pairs))
@@ -150,7 +157,10 @@ class Pairs:
         return values
 
     def fill_ints(self, column: int, to: Any) -> None:
-        to[:] = self._column(column)
+        try:
+            to[:] = self._column(column)
+        except OverflowError:
+            raise ValueError("a number has more than 64 bits") from None
 
     def fill_floats(self, column: int, to: Any) -> None:
         to[:] = [math.nan if one is None else one for one in self._column(column)]

@@ -307,6 +307,17 @@ def test_arrow_batches_with_nulls_and_other_types(path: Path, lines: list[str]) 
         tg.text(path).map_arrow(wrong).sum().run()
 
 
+def test_keys_without_a_value_are_counted() -> None:
+    rows = tg.batches(pa.table({"row": list("ab")}), engine=tg.Engine(workers=1))
+    for values in ([None, 1], [None, None]):
+        given = rows.map_arrow(
+            lambda batch: {"key": batch["row"], "x": pa.array(values, pa.int64())},  # noqa: B023
+            on="threads",
+        )
+        expected = {"a": {"c": 0}, "b": {"c": int(values[1] is not None)}}
+        assert given.agg(c=tg.count("x")).run().to_dict() == expected
+
+
 def test_nulls_in_a_dictionary_of_arrow_are_nulls() -> None:
     """Its array counts the nulls among its indices alone."""
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 import tegula as tg
 
@@ -90,6 +91,11 @@ def test_functions_run_in_a_process_of_the_server(server: tg.Server) -> None:
         ),
         text.map(lambda line: ((line[:1], 1), {len(line)})).merge(set.union),
         text.lines().count(),
+        # Keys of several types, and values that are missing.
+        text.map(lambda line: [(len(line), 1), (line[:2], 1), (line, 1)]).sum(),
+        text.map(
+            lambda line: (line[:1], {"n": len(line)} if line[:1] == "a" else {})
+        ).agg(most=tg.max("n")),
     ]
     submitted = [server.submit(job) for job in jobs]
     for one, job in zip(submitted, jobs, strict=True):
@@ -97,6 +103,8 @@ def test_functions_run_in_a_process_of_the_server(server: tg.Server) -> None:
         assert list(found) == list(expected)
         assert (found.columns, found.top(3)) == (expected.columns, expected.top(3))
         assert one.status()["command"][0] == "python"
+    most = [submitted[-1].result().to_numpy(), jobs[-1].run().to_numpy()]
+    numpy.testing.assert_array_equal(*most)
     frame = submitted[2].result().to_arrow()
     assert frame.to_pylist() == jobs[2].run().to_arrow().to_pylist()
 
