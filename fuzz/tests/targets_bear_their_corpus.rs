@@ -59,12 +59,14 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
         1 => bytes[at] ^= 1 << random.below(8),
         2 => bytes[at] = random.next() as u8,
         3 => {
-            let number =
-                [0, 1, 0x7f, 0x80, 0xff, u64::from(u32::MAX), 1 << 63, u64::MAX][random.below(8)];
-            let number =
-                if random.below(2) == 0 { number.to_le_bytes() } else { number.to_be_bytes() };
             let width = (1 << random.below(4)).min(bytes.len() - at);
-            bytes[at..at + width].copy_from_slice(&number[..width]);
+            let (half, most) = (1 << (8 * width - 1), u64::MAX >> (64 - 8 * width));
+            let number: u64 = [0, 1, 0x7f, 0x80, half - 1, half, most - 1, most][random.below(8)];
+            let into = &mut bytes[at..at + width];
+            into.copy_from_slice(&number.to_le_bytes()[..width]);
+            if random.below(2) == 0 {
+                into.reverse();
+            }
         }
         4 => drop(bytes.drain(at..end)),
         5 => {
