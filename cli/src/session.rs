@@ -100,11 +100,8 @@ impl Session {
             return sort(SortTo::Writer(&mut stdout()?, Path::new(STDOUT)));
         };
         self.file.set(true);
-        let result = AtomicFile::create(path).map_err(Error::from).and_then(|mut file| {
-            let result = sort(SortTo::File(&mut file))?;
-            file.commit()?;
-            Ok(result)
-        });
+        let file = AtomicFile::create(path).map_err(Error::from);
+        let result = file.and_then(|file| sort(SortTo::File(file)));
         self.file.set(false);
         result
     }

@@ -112,14 +112,13 @@ impl Run<'_> {
         let sort = Sort { key: Some(0..SORT_KEY_BYTES), ..Sort::lines() };
         let mut file = AtomicFile::create(&self.output)?;
         let input = Input::paths([self.input])?;
-        match self.room {
-            Some(room) => {
-                let mut sink = SmallSink::new(&mut file, room);
-                let to = SortTo::Writer(&mut sink, &self.output);
-                self.engine.sort(&sort, input, to, &self.options)?;
-            }
-            None => drop(self.engine.sort(&sort, input, SortTo::File(&mut file), &self.options)?),
-        }
+        let Some(room) = self.room else {
+            self.engine.sort(&sort, input, SortTo::File(file), &self.options)?;
+            return Ok(());
+        };
+        let mut sink = SmallSink::new(&mut file, room);
+        let to = SortTo::Writer(&mut sink, &self.output);
+        self.engine.sort(&sort, input, to, &self.options)?;
         Ok(file.commit()?)
     }
 }

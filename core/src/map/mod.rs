@@ -100,7 +100,7 @@ struct Measured {
 }
 
 /// Returns the number of a file or split in the whole input.
-fn numbered(before: u64, number: u64) -> Result<u32> {
+pub(crate) fn numbered(before: u64, number: u64) -> Result<u32> {
     // The last number is taken: lists of values use it as a mark.
     let number = u32::try_from(before + number).ok().filter(|&number| number < u32::MAX);
     number.ok_or_else(|| {

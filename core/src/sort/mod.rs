@@ -19,6 +19,7 @@ mod pairs;
 mod partition;
 mod ranges;
 mod records;
+mod sample;
 mod saving;
 mod segments;
 mod sizes;
@@ -70,8 +71,8 @@ const SAMPLE_LEAST: usize = 256;
 
 /// Where sorted records go.
 pub enum SortTo<'w> {
-    /// A file, which is not committed: ranges are written side by side at their places.
-    File(&'w mut AtomicFile),
+    /// A file, which is committed when all is written: ranges are written side by side at their places.
+    File(AtomicFile),
     /// A writer, in order, and its name in messages.
     Writer(&'w mut (dyn Write + Send), &'w Path),
 }
@@ -109,7 +110,10 @@ pub(crate) fn run(
     context.progress.count_spills(scratch.count());
     let passes = Passes { context: &context, sort, form, resources, plan, scratch, saving };
     let mut partitioned = context.time(Stage::Map, || passes.partition())?;
-    let written = context.time(Stage::Merge, || passes.write(&mut partitioned, to))?;
+    let mut to = to;
+    let written = context.time(Stage::Merge, || passes.write(&mut partitioned, &mut to))?;
+    // Before a state lets the records go.
+    to.commit()?;
     saving.map_or(Ok(()), Saving::finish)?;
 
     let Partitioned { records, bytes, splits, ahead, unit_bytes, spread, .. } = partitioned;
@@ -196,9 +200,9 @@ impl Passes<'_> {
     }
 
     /// Sorts each range and writes it. Returns the number of records written.
-    fn write(&self, partitioned: &mut Partitioned, to: SortTo<'_>) -> Result<u64> {
+    fn write(&self, partitioned: &mut Partitioned, to: &mut SortTo<'_>) -> Result<u64> {
         let name = to.name();
-        let out = to.out(&name, self.sort.unique, self.saving.is_some());
+        let out = to.out(&name, self.sort.unique);
         let core = self.context.core;
         if let Some(originals) = &partitioned.originals {
             originals.touch(core.pool(), &self.context.failure)?;
@@ -339,7 +343,7 @@ impl Resources {
     }
 }
 
-impl<'w> SortTo<'w> {
+impl SortTo<'_> {
     fn name(&self) -> PathBuf {
         match self {
             SortTo::File(file) => file.path().to_path_buf(),
@@ -348,15 +352,20 @@ impl<'w> SortTo<'w> {
     }
 
     /// Of `unique` records nobody knows beforehand how many there are before a range.
-    /// A file is synced at the end if a state lets the records go then.
-    fn out<'o>(self, name: &'o Path, unique: bool, syncs: bool) -> Out<'o>
-    where
-        'w: 'o,
-    {
+    fn out<'o>(&'o mut self, name: &'o Path, unique: bool) -> Out<'o> {
         match self {
-            SortTo::File(file) if file.is_regular() && !unique => Out::File(file, syncs),
-            SortTo::File(file) => Out::InTurn(Turns::new(file, name)),
-            SortTo::Writer(sink, _) => Out::InTurn(Turns::new(sink, name)),
+            SortTo::File(file) => match file.is_regular() && !unique {
+                true => Out::File(file),
+                false => Out::InTurn(Turns::new(file, name)),
+            },
+            SortTo::Writer(sink, _) => Out::InTurn(Turns::new(&mut **sink, name)),
+        }
+    }
+
+    fn commit(self) -> Result<()> {
+        match self {
+            SortTo::File(file) => Ok(file.commit()?),
+            SortTo::Writer(..) => Ok(()),
         }
     }
 }

@@ -10,8 +10,8 @@
 use super::partition::Scatter;
 use super::ranges::{RangePass, Target, Worker};
 use super::records::{Form, PAIR_HEADER_BYTES, pair};
+use super::sample::KeySample;
 use super::sizes::{Known, Sizes};
-use super::source::KeySample;
 use super::splitters::Splitters;
 use super::store::{Pile, RangeRows};
 use super::{OVERSAMPLING, Resources};
@@ -229,17 +229,19 @@ impl<'e> PairSort<'e> {
         let firsts: Vec<usize> = (0..self.sections.len()).step_by(together).collect();
         sizes.ranges = (sizes.ranges + firsts.len()).min(most);
         let mut sample = KeySample::new(&self.form, sizes.ranges * OVERSAMPLING);
-        let every = (count / (sizes.ranges * OVERSAMPLING)).max(1);
-        for (task, pairs, _) in waiting {
-            let mut pairs = *pairs;
-            for number in 0.. {
-                if pairs.is_empty() {
-                    break;
-                }
-                let record = self.form.first(pairs);
-                pairs = &pairs[record.len()..];
-                if number % every == 0 {
-                    sample.take(record, *task);
+        while sample.begin() {
+            let every = (count / sample.count()).max(1);
+            for (task, pairs, _) in waiting {
+                let mut pairs = *pairs;
+                for number in 0.. {
+                    if pairs.is_empty() {
+                        break;
+                    }
+                    let record = self.form.first(pairs);
+                    pairs = &pairs[record.len()..];
+                    if number % every == 0 {
+                        sample.add_record(record, *task);
+                    }
                 }
             }
         }

@@ -5,12 +5,12 @@ use super::located::{ByKey, Fixed, Lines, Located};
 use super::originals::{Originals, PLACE_BYTES, place_in};
 use super::partition::Scatter;
 use super::records::{Form, Kind};
+use super::sample::{ALIKE_BYTES_MOST, KeySample};
 use super::segments::{Means, Segments};
 use super::sizes::Sizes;
-use super::source::{KeySample, SAMPLED_PER_PLACE};
 use super::splitters::{Sampled, Splitters};
 use super::store::{HEADER_BYTES, Pile, RangeRows};
-use crate::error::Result;
+use crate::error::{Error, Place, Result};
 use crate::failure::Failure;
 use crate::heads::Sorter;
 use crate::memory::{Access, Block, BlockPool};
@@ -24,6 +24,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Records sampled per range that a range is divided into again.
 const SAMPLED_PER_RANGE: usize = 16;
+/// Of these, the records of one chunk that count; more are taken where there are more.
+const TAKEN_PER_CHUNK: usize = 4;
 /// Splits that a range is seen as when it is divided again, per range that comes out: equal keys are
 /// divided between those.
 const SPLITS_PER_RANGE: u64 = 16;
@@ -33,8 +35,8 @@ const IDLE_BYTES_PER_WORKER: usize = 4 << 20;
 
 /// Where sorted ranges go.
 pub(super) enum Out<'w> {
-    /// Each to its place, side by side; and whether the file is synced at the end.
-    File(&'w AtomicFile, bool),
+    /// Each to its place, side by side.
+    File(&'w AtomicFile),
     /// One after the other.
     InTurn(Turns<'w>),
 }
@@ -43,8 +45,7 @@ impl Out<'_> {
     /// Ends the writing, when all ranges are written.
     pub(super) fn finish(self) -> Result<()> {
         match self {
-            Out::File(file, true) => Ok(file.sync()?),
-            Out::File(_, false) => Ok(()),
+            Out::File(_) => Ok(()),
             Out::InTurn(turns) => turns.finish(),
         }
     }
@@ -97,7 +98,7 @@ impl<'r> RangePass<'r> {
             order.reverse();
         }
         let offsets = offsets(ranges, &order);
-        if let Out::File(file, _) = out {
+        if let Out::File(file) = out {
             // Found out now rather than after all ranges, and cheaper than block by block.
             file.reserve(ranges.iter().map(|range| range.lock().bytes).sum())?;
         }
@@ -108,7 +109,7 @@ impl<'r> RangePass<'r> {
                 return Step::Done;
             };
             let to = match out {
-                Out::File(file, _) => To::File(file),
+                Out::File(file) => To::File(file),
                 // Dropped last: the next range must see a failure of this one.
                 Out::InTurn(turns) => To::Turn(turns.get(number)),
             };
@@ -170,6 +171,9 @@ impl<'r> Worker<'r> {
         let too_large = need > sizes.work_bytes || bytes > u64::from(u32::MAX);
         if let Some(again) = (records > 1 && too_large).then(|| sizes.again(need)).flatten() {
             return self.divide(range, &again, target);
+        }
+        if bytes > u64::from(u32::MAX) {
+            return Err(undivided(bytes, records));
         }
         let (bytes, records) = (bytes as usize, records as usize);
         let starts_bytes = if form.has_one_size() { 0 } else { 4 * (records + 1) };
@@ -236,7 +240,8 @@ impl<'r> Worker<'r> {
         let step = bytes.div_ceil(SPLITS_PER_RANGE * sizes.ranges as u64).max(1);
         let splits = bytes / step;
         let count = SAMPLED_PER_RANGE * sizes.ranges;
-        let sample = sample((form, originals), &range, count, splits, &means)?;
+        let room = (&means, sizes.work_bytes);
+        let sample = sample((form, originals), &range, count, splits, room)?;
         let splitters = Splitters::choose(sample, sizes.ranges, form.reverse);
         let mut out = Scatter {
             form,
@@ -430,25 +435,39 @@ impl Room {
     }
 }
 
-/// Returns keys of records from all over a range, numbered as `splits` splits.
+/// Returns the error of a range that is too large to be sorted, and of whose records a sample shows no difference.
+fn undivided(bytes: u64, records: u64) -> Error {
+    let place = Place::stage("a range that is sorted");
+    let cause = format!(
+        "{records} records whose keys begin alike have {bytes} bytes; those that begin with the same {ALIKE_BYTES_MOST} \
+         bytes or more are less than 4 GiB together"
+    );
+    Error::Record { place, cause: cause.into() }
+}
+
+/// Returns keys of records from all over a range, numbered as `splits` splits. What is read takes `memory_bytes` at a
+/// time at most, but for places.
 fn sample(
     (form, originals): (&Form, Option<&Originals>),
     range: &RangeRows,
     count: usize,
     splits: u64,
-    means: &Means<'_>,
+    (means, memory_bytes): (&Means<'_>, u64),
 ) -> Result<Vec<Sampled>> {
     let mut sample = KeySample::new(form, count);
-    let window = HEADER_BYTES + sample.window_bytes() as usize;
     let chunks: usize = range.rows.iter().map(Vec::len).sum();
-    // A few records of each chunk that is looked at.
-    let every = chunks.div_ceil((count / 4).max(1)).max(1);
-    for row in &range.rows {
-        for (number, held) in row.iter().enumerate().step_by(every) {
-            let split = (number as u64 * splits / row.len() as u64) as u32;
-            if let Some(chunk) = held.in_memory() {
-                add_first_segment(&mut sample, (form, originals), chunk, split);
-            } else {
+    while sample.begin() {
+        let window = HEADER_BYTES + sample.window_bytes().min(memory_bytes) as usize;
+        // A few records of each chunk that is looked at.
+        let looked_at = (sample.count() / sample.per_place().min(TAKEN_PER_CHUNK)).max(1);
+        let every = chunks.div_ceil(looked_at).max(1);
+        for row in &range.rows {
+            for (number, held) in row.iter().enumerate().step_by(every) {
+                let split = (number as u64 * splits / row.len() as u64) as u32;
+                if let Some(chunk) = held.in_memory() {
+                    add_first_segment(&mut sample, (form, originals), chunk, split);
+                    continue;
+                }
                 // Places of records must be right.
                 let whole = held.used();
                 let len = if originals.is_some() { whole } else { window.min(whole) };
@@ -479,8 +498,8 @@ fn add_first_segment(
         return sample.add(records, split, there == HEADER_BYTES + length);
     };
     let mut record = Vec::new();
-    for place in records.chunks_exact(PLACE_BYTES).take(SAMPLED_PER_PLACE) {
+    for place in records.chunks_exact(PLACE_BYTES).take(sample.per_place()) {
         originals.read(place_in(place), form, &mut record);
-        sample.take(&record, split);
+        sample.add_record(&record, split);
     }
 }

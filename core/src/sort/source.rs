@@ -6,6 +6,7 @@
 //! state has. Without one, a split is what was read together.
 
 use super::records::Form;
+use super::sample::KeySample;
 use super::saving::Saving;
 use super::sizes::SPLITS_PER_UNIT;
 use super::splitters::Sampled;
@@ -14,6 +15,7 @@ use crate::error::Result;
 use crate::failure::Failure;
 use crate::ingest::{Intake, Means, Reader};
 use crate::input::Cut;
+use crate::map::numbered;
 use crate::memory::{BlockPool, InputBuffer};
 use crate::plan::{Extent, Part, Plan, Ranged};
 use crate::storage::{Scratch, Stored};
@@ -21,14 +23,6 @@ use crate::sync::Mutex;
 use crate::unit::Unit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Read at each place of a sample: a page, in which most records begin and end.
-const SAMPLE_BYTES: u64 = 4 << 10;
-/// Records taken at one place: more would say little, where neighbours are alike.
-pub(super) const SAMPLED_PER_PLACE: usize = 16;
-/// The bytes of all keys in a sample. Longer keys are cut short: a splitter need not be a whole key.
-const SAMPLE_KEY_BYTES: usize = 4 << 20;
-const KEY_BYTES_LEAST: usize = 32;
 
 /// The numbered splits of a sort.
 pub(super) struct Source<'p> {
@@ -116,6 +110,7 @@ impl<'p> Source<'p> {
             source.parts.push((source.splits, Section::Spool(Spool { part: number, splits })));
             source.splits += count;
         }
+        numbered(source.splits, 0)?;
         Ok(source)
     }
 
@@ -161,7 +156,8 @@ impl<'p> Source<'p> {
         spools.flatten().map(|split| split.lock().pieces.iter().map(kept).sum::<u64>()).sum()
     }
 
-    /// Keys of about `count` records from all over the input, and how long a record is on average.
+    /// Keys of about `count` records from all over the input, fewer where many are alike, and how long a record is on
+    /// average.
     pub(super) fn sample(
         &self,
         count: usize,
@@ -170,17 +166,19 @@ impl<'p> Source<'p> {
         scratch: &Scratch,
     ) -> Result<(Vec<Sampled>, u64)> {
         let mut sample = KeySample::new(form, count);
-        let places = if self.splits > 0 { (count / SAMPLED_PER_PLACE).max(1) as u64 } else { 0 };
-        for number in 0..places {
-            // Somewhere in its part of the input, so that no rhythm of the input is met.
-            let within =
-                (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64 / (1u64 << 53) as f64;
-            let at = (number as f64 + within) / places as f64 * self.splits as f64;
-            let split = (at as u64).min(self.splits - 1);
-            self.sample_split(split, at.fract(), reader, scratch, &mut sample)?;
+        while sample.begin() {
+            let places = if self.splits > 0 { sample.places() as u64 } else { 0 };
+            for number in 0..places {
+                // Somewhere in its part of the input, so that no rhythm of the input is met.
+                let within =
+                    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64 / (1u64 << 53) as f64;
+                let at = (number as f64 + within) / places as f64 * self.splits as f64;
+                let split = (at as u64).min(self.splits - 1);
+                self.sample_split(split, at.fract(), reader, scratch, &mut sample)?;
+            }
         }
-        let record_bytes = sample.bytes / (sample.keys.len() as u64).max(1);
-        Ok((sample.keys, record_bytes.max(1)))
+        let record_bytes = sample.record_bytes();
+        Ok((sample.keys, record_bytes))
     }
 
     fn sample_split(
@@ -266,50 +264,6 @@ fn plan_bytes(plan: &Plan) -> u64 {
         Part::Packed(_) | Part::Stream(_) => 0,
     });
     ranged.sum()
-}
-
-/// Keys taken so far.
-pub(super) struct KeySample<'f> {
-    form: &'f Form,
-    key_bytes: usize,
-    pub(super) keys: Vec<Sampled>,
-    /// Of all records taken.
-    bytes: u64,
-}
-
-impl<'f> KeySample<'f> {
-    pub(super) fn new(form: &'f Form, count: usize) -> KeySample<'f> {
-        let key_bytes = (SAMPLE_KEY_BYTES / count.max(1)).max(KEY_BYTES_LEAST);
-        KeySample { form, key_bytes, keys: Vec::new(), bytes: 0 }
-    }
-
-    /// Returns the number of bytes to look at in one place.
-    pub(super) fn window_bytes(&self) -> u64 {
-        SAMPLE_BYTES.max(self.form.least_bytes() as u64)
-    }
-
-    /// Takes the first records of bytes that begin with one. Unless the bytes end `whole`, the last record
-    /// may be cut short: then the key of a line is its available part.
-    pub(super) fn add(&mut self, mut bytes: &[u8], split: u32, whole: bool) {
-        for taken in 0..SAMPLED_PER_PLACE {
-            if bytes.len() < self.form.least_bytes() {
-                return;
-            }
-            let record = self.form.first(bytes);
-            bytes = &bytes[record.len()..];
-            if taken > 0 && bytes.is_empty() && !whole {
-                return;
-            }
-            self.take(record, split);
-        }
-    }
-
-    /// Takes a record.
-    pub(super) fn take(&mut self, record: &[u8], split: u32) {
-        let key = self.form.key(record);
-        self.keys.push((key[..key.len().min(self.key_bytes)].into(), split));
-        self.bytes += record.len() as u64;
-    }
 }
 
 /// Puts streams and compressed files away.

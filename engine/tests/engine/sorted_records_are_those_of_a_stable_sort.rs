@@ -64,9 +64,7 @@ pub(crate) fn sorted(
 fn sorted_file(engine: &Engine, sort: &Sort, input: Input, options: &Options) -> Result<Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sorted");
-    let mut file = AtomicFile::create(&path)?;
-    engine.sort(sort, input, SortTo::File(&mut file), options)?;
-    file.commit()?;
+    engine.sort(sort, input, SortTo::File(AtomicFile::create(&path)?), options)?;
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     Ok(std::fs::read(path).unwrap())
 }
@@ -428,4 +426,26 @@ fn sinks_that_refuse_and_cancelled_sorts_end_with_their_error() {
     options.cancel.cancel();
     let failed = sorted(&engine, &Sort::lines(), Input::bytes(text), &options);
     assert!(matches!(failed, Err(Error::Cancelled)), "{failed:?}");
+}
+
+/// Lines that differ only after as many bytes as a sample of short keys has: they are divided as any others are.
+#[test]
+fn records_that_begin_alike_for_long_are_divided() {
+    for alike in [3_000, 40_000, 200_000] {
+        let (mut random, count) = (random(11), (24 << 20) / alike);
+        let prefix = "p".repeat(alike);
+        let lines = (0..count).map(|_| format!("{prefix}{:07}\n", random() % 10_000_000));
+        let text = lines.collect::<String>().into_bytes();
+        let folder = folder_of(&[&text]);
+        for sort in [Sort::lines(), Sort { reverse: true, ..Sort::lines() }] {
+            let expected = reference(&sort, &[&text]);
+            let engine = limited(2, 6 << 20, &disk());
+            for input in [Input::paths([folder.path()]).unwrap(), Input::bytes(text.clone())] {
+                let (found, stats) = sorted(&engine, &sort, input, &Options::default()).unwrap();
+                assert!(found == expected, "{alike} {sort:?}");
+                let spilled = stats.spilled_bytes;
+                assert!(spilled < 4 * text.len() as u64, "{alike} {sort:?}: {spilled} bytes");
+            }
+        }
+    }
 }

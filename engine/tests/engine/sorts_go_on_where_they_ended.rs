@@ -7,6 +7,7 @@ use crate::support::{cases, engine, engines, folder_of};
 use proptest::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
+use tegula::output::AtomicFile;
 use tegula::state::{jobs_of, remove, report, verify};
 use tegula::{
     Cancel, Disk, Engine, Error, Incremental, Input, Keep, Options, Pipeline, Records, Result,
@@ -263,6 +264,24 @@ fn a_state_holds_what_it_is_told_to_keep() {
     remove(&disk, "sort").unwrap();
     assert!(jobs_of(&disk).unwrap().is_empty());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// A file that cannot get its name is no answer: the next run has the records that were saved.
+#[test]
+fn records_stay_until_the_answer_has_its_name() {
+    let files = folder_of(&[&lines(60_000)]);
+    let (outputs, states) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let disk: Arc<dyn Storage> = Arc::new(Disk::new(states.path()));
+    let options = saving(State::on(disk));
+    let input = || Input::paths([files.path()]).unwrap();
+    let taken = outputs.path().join("taken");
+    let file = AtomicFile::create(&taken).unwrap();
+    std::fs::create_dir(&taken).unwrap();
+    let refused = engine(2).sort(&by_key(), input(), SortTo::File(file), &options);
+    assert!(matches!(refused, Err(Error::Output(_))), "{refused:?}");
+    let (found, stats) = run(&engine(2), &by_key(), input(), &options).unwrap();
+    assert!(found == plain(&files));
+    assert_eq!(stats.restored_bytes, lines(60_000).len() as u64);
 }
 
 #[test]

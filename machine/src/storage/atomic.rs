@@ -111,16 +111,6 @@ impl AtomicFile {
         written.map_err(|cause| OutputError::from_write(&self.path, cause))
     }
 
-    /// Makes all that is written durable, without its name.
-    ///
-    /// # Errors
-    /// [`OutputError::Write`].
-    pub fn sync(&self) -> Result<(), OutputError> {
-        let is_regular = self.is_regular();
-        let synced = if is_regular { self.file.sync_all() } else { Ok(()) };
-        synced.map_err(|cause| OutputError::from_write(&self.path, cause))
-    }
-
     /// Syncs the file, gives it its name, and syncs the folder.
     ///
     /// # Errors
