@@ -7,6 +7,7 @@
 #![allow(clippy::len_without_is_empty, reason = "no caller asks")]
 
 pub mod cancel;
+mod control_group;
 #[allow(missing_docs, missing_debug_implementations, reason = "no part of the interface")]
 pub mod encoding;
 pub mod error;

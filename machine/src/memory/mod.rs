@@ -19,6 +19,7 @@ mod home;
 mod input;
 mod mapped;
 mod reserved;
+mod system;
 mod values;
 
 pub use allocator::return_large_allocations;
@@ -31,6 +32,7 @@ pub use home::work_in;
 pub use input::{InputBuffer, OVERREAD_BYTES};
 pub use mapped::MappedFiles;
 pub use reserved::Reserved;
+pub use system::{available_bytes, available_bytes_below, resident_bytes, resident_peak_bytes};
 pub use values::KeptValues;
 pub use values::ValueStore;
 
@@ -45,32 +47,6 @@ pub fn prefetch<T>(address: *const T) {
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = address;
-}
-
-/// Peak resident memory of this process, in bytes; 0 where the system does not say.
-pub fn resident_peak_bytes() -> u64 {
-    kib_in("/proc/self/status", "VmHWM:")
-}
-
-/// Resident memory of this process now, in bytes; 0 where the system does not say.
-pub fn resident_bytes() -> u64 {
-    kib_in("/proc/self/status", "VmRSS:")
-}
-
-/// Returns the size that a file of the system's gives for a field, in bytes; 0 if it gives none.
-fn kib_in(path: &str, field: &str) -> u64 {
-    let Ok(text) = std::fs::read_to_string(path) else { return 0 };
-    let line = text.lines().find_map(|line| line.strip_prefix(field));
-    let kib = line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    kib.unwrap_or(0) * 1024
-}
-
-/// Returns the memory that the machine has without swapping; `u64::MAX` if the system does not report it.
-pub fn available_bytes() -> u64 {
-    match kib_in("/proc/meminfo", "MemAvailable:") {
-        0 => u64::MAX,
-        bytes => bytes,
-    }
 }
 
 /// Returns the memory that a job may still take: the rest of the budget or, without one, the memory that the

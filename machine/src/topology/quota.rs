@@ -1,29 +1,14 @@
 //! Reads the processor time that the control group allows. A container with 48 processors and a quota of 4
 //! would run 48 workers in stutters, so it gets 4.
 
+use crate::control_group;
 use std::fs;
 use std::path::Path;
 
-/// Returns the smallest quota from this process's group up to the root, in processors, of either version of
-/// control groups. The path in `proc/self/cgroup` may be partly outside the part that a container sees; the
-/// existing part counts.
+/// Returns the smallest quota from this process's group up to the root, in processors.
 pub(super) fn quota(root: &Path) -> Option<f64> {
-    let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
-    let root = root.join("sys/fs/cgroup");
-    // number:controllers:path; version 2 has number 0 and no controllers.
-    let quotas = groups.lines().flat_map(|line| {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (parts.next().unwrap_or_default(), parts.next());
-        let path = path.unwrap_or_default().trim_start_matches('/');
-        let folders = match controllers {
-            "" => vec![""],
-            _ if controllers.split(',').any(|one| one == "cpu") => vec![controllers, "cpu"],
-            _ => Vec::new(),
-        };
-        let ways = folders.into_iter().map(|folder| root.join(folder));
-        ways.flat_map(|way| Path::new(path).ancestors().map(move |group| way.join(group)))
-    });
-    quotas.filter_map(|group| second(&group).or_else(|| first(&group))).min_by(f64::total_cmp)
+    let groups = control_group::folders(root, "cpu").into_iter();
+    groups.filter_map(|group| second(&group).or_else(|| first(&group))).min_by(f64::total_cmp)
 }
 
 /// Version 2: `QUOTA PERIOD` in microseconds, or `max PERIOD` for no limit.

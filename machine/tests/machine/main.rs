@@ -11,6 +11,7 @@ mod memory_buffer;
 mod memory_chunk;
 mod memory_input;
 mod memory_reserved;
+mod memory_system;
 mod relocation;
 mod schedule_hand_out;
 mod schedule_pool;
@@ -25,3 +26,10 @@ mod timeline_spans;
 mod timeline_track;
 mod topology;
 mod topology_described;
+
+/// Writes a file of the tree below `root`, which stands for a system.
+pub(crate) fn put(root: &std::path::Path, path: &str, text: &str) {
+    let path = root.join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, format!("{text}\n")).unwrap();
+}

@@ -1,15 +1,9 @@
 //! Topologies that this machine does not have, as trees of files.
 
-use std::fs;
+use crate::put;
 use std::path::Path;
 use tegula_machine::topology::{Topology, of_files};
 use tempfile::TempDir;
-
-fn put(root: &Path, path: &str, text: &str) {
-    let path = root.join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, format!("{text}\n")).unwrap();
-}
 
 fn cpu(root: &Path, id: u32, file: &str, text: &str) {
     put(root, &format!("sys/devices/system/cpu/cpu{id}/{file}"), text);
