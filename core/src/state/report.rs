@@ -134,7 +134,10 @@ pub fn files_of(storage: &dyn Storage) -> Result<Vec<String>> {
 /// [`StateError::Missing`], [`StateError::InUse`], and others of the disk.
 pub fn remove(state: &dyn Folders, id: &str) -> Result<()> {
     let storage = StateFolder::storage_of(state, id)?;
-    StateFolder::of(Arc::clone(&storage))?.clear()?;
+    let folder = StateFolder::of(Arc::clone(&storage))?;
+    folder.clear()?;
+    // Held until it is gone: a run that waits for it sees that it locked a file without a name.
     storage.remove(LOCK)?;
+    drop(folder);
     Ok(state.remove(id)?)
 }

@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -76,11 +76,15 @@ impl Disk {
         let path = self.folder.join(name);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        let file = options.open(&path).map_err(|cause| self.fault(&path, cause))?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(DiskFile { file, path, is_locked: true })),
-            Err(Errno::WOULDBLOCK) => Ok(None),
-            Err(cause) => Err(StorageError::from_io("be locked", path, cause.into())),
+        loop {
+            let file = options.open(&path).map_err(|cause| self.fault(&path, cause))?;
+            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                // Whoever had the lock may have removed the file meanwhile.
+                Ok(()) if !is_at(&file, &path) => {}
+                Ok(()) => return Ok(Some(DiskFile { file, path, is_locked: true })),
+                Err(Errno::WOULDBLOCK) => return Ok(None),
+                Err(cause) => return Err(StorageError::from_io("be locked", path, cause.into())),
+            }
         }
     }
 
@@ -89,6 +93,12 @@ impl Disk {
         let (file, path) = nameless::hidden(&self.folder, OsStr::new(""), make)?;
         fs::remove_file(path).map(|()| file)
     }
+}
+
+/// Returns whether a path leads to the file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let inode = |file: fs::Metadata| (file.dev(), file.ino());
+    file.metadata().ok().map(inode) == fs::metadata(path).ok().map(inode)
 }
 
 fn new_file() -> OpenOptions {
