@@ -2,6 +2,7 @@
 //! the sum of their figures. Knows no job.
 
 use tegula::{Engine, Input, Job, Options, Output, Result, Stats};
+use tegula_machine::memory::Reserved;
 #[cfg(feature = "nodes")]
 use tegula_nodes::{Machines, Shares, Task};
 
@@ -21,6 +22,8 @@ pub struct Runs<'e> {
     /// Returns what a state keeps about a job, from the job's note.
     about: Option<&'e About<'e>>,
     stats: Stats,
+    /// Memory that the application holds until its end.
+    held: Vec<Reserved>,
 }
 
 impl<'e> Runs<'e> {
@@ -34,7 +37,18 @@ impl<'e> Runs<'e> {
             saved: 0,
             about: None,
             stats: Stats::default(),
+            held: Vec::new(),
         }
+    }
+
+    /// Counts memory that a matrix takes, as part of the engine's limit, as long as what is returned lives.
+    pub(crate) fn reserve(&self, bytes: usize) -> Result<Reserved> {
+        Ok(self.engine.reserve(bytes, "a matrix")?)
+    }
+
+    /// Counts it until the end of all runs.
+    pub(crate) fn keep(&mut self, held: Reserved) {
+        self.held.push(held);
     }
 
     /// Lets the jobs run on these machines.

@@ -7,7 +7,9 @@ use crate::holding::Holding;
 use crate::input::Input;
 use crate::job::Job;
 use crate::job_run::JobRun;
-use crate::memory::{BlockPool, Budget, resident_bytes, return_large_allocations, work_in};
+use crate::memory::{
+    BlockPool, Budget, Reserved, resident_bytes, return_large_allocations, work_in,
+};
 use crate::options::Options;
 use crate::schedule::{Placement, Pool};
 use crate::sort::{self, PairSort, Sort, SortTo};
@@ -207,6 +209,13 @@ impl Engine {
         task: impl Fn(usize, usize) -> Result<()> + Sync,
     ) -> Result<Stats> {
         tasks::run(self.core(), count, options, &task)
+    }
+
+    /// Counts `bytes` that the caller holds for `purpose` as part of the limit on memory, until what is returned is
+    /// dropped.
+    #[doc(hidden)]
+    pub fn reserve(&self, bytes: usize, purpose: &'static str) -> Result<Reserved> {
+        Ok(self.core.count(bytes, purpose, 0)?)
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {

@@ -93,7 +93,10 @@ pub(super) fn read(runs: &mut Runs<'_>, input: &Input) -> Result<Matrix> {
         }
     }
     let lengths: Vec<usize> = headers.iter().map(|header| header.bytes).collect();
-    let mut bytes = vec![0; lengths.iter().sum()];
+    let sum = lengths.iter().fold(0_usize, |sum, &length| sum.saturating_add(length));
+    let all = runs.reserve(sum)?;
+    runs.keep(all);
+    let mut bytes = vec![0; sum];
     let (mut pieces, mut rest) = (Vec::new(), &mut bytes[..]);
     for (file, header) in files.iter().zip(&headers) {
         let (numbers, behind) = rest.split_at_mut(header.bytes);

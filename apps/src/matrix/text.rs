@@ -9,12 +9,25 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tegula::{Cut, Emit, Input, Job, Result, Split, Sum};
+use tegula_machine::memory::Reserved;
 use tegula_machine::sync::Mutex;
 
 /// Reads rows and keeps them; its only pair counts them.
-#[derive(Default)]
 struct Rows {
-    pieces: Mutex<BTreeMap<PathBuf, BTreeMap<u64, Piece>>>,
+    kept: Mutex<Kept>,
+}
+
+struct Kept {
+    /// By their number in the input, because a file may be named twice.
+    files: BTreeMap<u32, File>,
+    /// The bytes of all pieces.
+    counted: Reserved,
+}
+
+/// The rows of a file, by their offset.
+struct File {
+    name: PathBuf,
+    pieces: BTreeMap<u64, Piece>,
 }
 
 /// The rows of one split.
@@ -57,24 +70,37 @@ impl Job for Rows {
         }
         if rows > 0 {
             emit.emit(0, rows);
-            let mut pieces = self.pieces.lock();
-            pieces.entry(split.path()).or_default().insert(split.offset(), piece);
+            let Kept { files, counted } = &mut *self.kept.lock();
+            counted.cover(counted.bytes() + piece.bytes.len())?;
+            let file = || File { name: split.path(), pieces: BTreeMap::new() };
+            files.entry(split.file()).or_insert_with(file).pieces.insert(split.offset(), piece);
         }
         Ok(())
     }
 }
 
-/// Iterates the numbers of a line; a malformed number is returned as its bytes.
+/// Iterates the numbers of a line; a malformed number is returned as its bytes, and so is what is before, between or
+/// after commas and has no number.
 pub(crate) fn numbers(line: &[u8]) -> impl Iterator<Item = Result<f64, &[u8]>> {
-    let words = line.split(|byte| byte.is_ascii_whitespace() || *byte == b',');
-    words.filter(|word| !word.is_empty()).map(|word| {
-        let value = std::str::from_utf8(word).ok().and_then(|text| text.parse::<f64>().ok());
-        value.filter(|value| value.is_finite()).ok_or(word)
+    let has_commas = line.contains(&b',');
+    line.split(|byte| *byte == b',').flat_map(move |field| {
+        let lacks = has_commas && field.trim_ascii().is_empty();
+        let words = field.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        words.map(number).chain(lacks.then_some(Err(field)))
     })
+}
+
+fn number(word: &[u8]) -> Result<f64, &[u8]> {
+    let value = std::str::from_utf8(word).ok().and_then(|text| text.parse::<f64>().ok());
+    value.filter(|value| value.is_finite()).ok_or(word)
 }
 
 /// Returns the message for a malformed number.
 pub(crate) fn no_number(word: &[u8]) -> String {
+    if word.trim_ascii().is_empty() {
+        return "no number before, between or after commas; give one, or leave the comma out"
+            .to_owned();
+    }
     let word = String::from_utf8_lossy(&word[..word.len().min(40)]).into_owned();
     format!("{word:?} is no finite number; write numbers with spaces, tabs or commas between")
 }
@@ -82,13 +108,15 @@ pub(crate) fn no_number(word: &[u8]) -> String {
 /// Reads a matrix of text.
 pub(super) fn read(runs: &mut Runs<'_>, input: Input) -> Result<Matrix> {
     let names: Vec<PathBuf> = input.listing().map(|file| file.name().to_path_buf()).collect();
-    let job = Rows::default();
+    let counted = runs.reserve(0)?;
+    let job = Rows { kept: Mutex::new(Kept { files: BTreeMap::new(), counted }) };
     runs.job(&job, input)?;
-    let pieces = job.pieces.into_inner();
+    let Kept { files, counted } = job.kept.into_inner();
+    let all = runs.reserve(counted.bytes())?;
     let mut columns = None;
-    let mut bytes = Vec::new();
-    for name in &names {
-        for piece in pieces.get(name).into_iter().flat_map(BTreeMap::values) {
+    let mut bytes = Vec::with_capacity(counted.bytes());
+    for File { name, pieces } in files.into_values() {
+        for piece in pieces.into_values() {
             for &(place, length) in &piece.lengths {
                 let columns = *columns.get_or_insert(length);
                 if columns != length {
@@ -96,7 +124,7 @@ pub(super) fn read(runs: &mut Runs<'_>, input: Input) -> Result<Matrix> {
                         "a row of {length} numbers, where the first has {columns}; make all rows \
                          equally long"
                     );
-                    return Err(at(name, Some(place), cause));
+                    return Err(at(&name, Some(place), cause));
                 }
             }
             bytes.extend_from_slice(&piece.bytes);
@@ -106,6 +134,7 @@ pub(super) fn read(runs: &mut Runs<'_>, input: Input) -> Result<Matrix> {
         let cause = "no numbers; give a file with at least one row";
         return Err(names.first().map_or_else(nothing, |name| at(name, None, cause)));
     };
+    runs.keep(all);
     let rows = bytes.len() / (columns * Element::F64.bytes());
     Ok(Matrix { element: Element::F64, rows, columns, bytes: Arc::new(bytes) })
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
-use tegula::{Input, Result};
+use tegula::{Error, Input, Result};
 use tegula_apps::matrix::Element;
 use tegula_apps::{Matrix, Runs};
 
@@ -69,6 +69,41 @@ fn several_files_are_one_matrix_in_their_order() {
     assert_eq!(found.unwrap(), Matrix::of(2, &[1.0_f32, 2.0, 3.0, 4.0]));
 }
 
+/// A file that is named twice is longer than a split, so that its pieces are cut in two ways.
+#[test]
+fn a_file_that_is_named_twice_has_its_rows_twice() {
+    let rows: Vec<f64> = (0..6000).map(f64::from).collect();
+    let (matrix, mut twice) = (Matrix::of(2, &rows), rows.clone());
+    twice.extend_from_slice(&rows);
+    let (folder, mut text) = (tempfile::tempdir().unwrap(), Vec::new());
+    matrix.write_text(0..matrix.rows, &mut text);
+    let path = write(folder.path(), "m.txt", text);
+    for split in [100, 1000, 7000, 64 << 10] {
+        let found = same(split, |engine, options| {
+            read(Input::paths([&path, &path]).unwrap(), engine, options).unwrap()
+        });
+        assert!(found == Matrix::of(2, &twice), "{split}");
+    }
+}
+
+#[test]
+fn a_matrix_that_does_not_fit_is_refused() {
+    let rows: Vec<f64> = (0..4_000_000).map(f64::from).collect();
+    let (matrix, folder) = (Matrix::of(4, &rows), tempfile::tempdir().unwrap());
+    let mut text = Vec::new();
+    matrix.write_text(0..matrix.rows, &mut text);
+    let of_npy = write(folder.path(), "m.npy", npy(&matrix));
+    let of_text = write(folder.path(), "m.txt", text);
+    let engine = |bytes| Engine::builder().workers(2).memory_bytes(bytes).held_bytes(0).build();
+    for path in [of_npy, of_text] {
+        let input = || Input::paths([&path]).unwrap();
+        let refused = read(input(), &engine(30 << 20).unwrap(), Options::default()).unwrap_err();
+        assert!(matches!(refused, Error::Memory(_)), "{refused}");
+        let found = read(input(), &engine(100 << 20).unwrap(), Options::default());
+        assert!(found.unwrap() == matrix);
+    }
+}
+
 /// As `numpy.save` of version 2.4 wrote it.
 #[test]
 fn numpy_writes_what_is_read_and_reads_what_is_written() {
@@ -101,6 +136,9 @@ fn what_is_no_matrix_is_named() {
         (&[b"\n \n"], "no numbers"),
         (&[b"1 2\n3 four\n"], "line 2, byte 6: \"four\" is no finite number"),
         (&[b"1 2\n3 nan\n"], "no finite number"),
+        (&[b"1,2\n3,,4\n"], "line 2, byte 6: no number before, between or after commas"),
+        (&[b"1 2\n,3 4\n"], "line 2, byte 4: no number"),
+        (&[b"1, 2\n3, \n"], "line 2, byte 7: no number"),
         (&[b"1 2\n\n3\n"], "byte 5: a row of 1 numbers, where the first has 2"),
         (&[b"1 2\n", b"1 2 3\n"], "byte 0: a row of 3 numbers"),
         (&[&good[..3]], "no finite number"),
