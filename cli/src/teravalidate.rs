@@ -6,7 +6,8 @@ use crate::request::Request;
 use crate::run;
 use clap::Args;
 use std::ffi::OsString;
-use tegula::{Error, Place, Result};
+use std::path::PathBuf;
+use tegula::{Error, Input, Place, Result};
 use tegula_apps::{TeraReport, TeraValidate};
 
 #[derive(Args)]
@@ -24,6 +25,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     run::command(&flags.run, Request::of("teravalidate"), |run| {
         run.refuse_skip_bad("any 100 bytes are a record")?;
         let input = run.input(&flags.paths)?;
+        refuse_twice(&input)?;
         let output = run.job(&TeraValidate, input, &run.options())?;
         let TeraReport { records, checksum, duplicates, misplaced } = TeraReport::new(&output)?;
         if let Some(misplaced) = misplaced {
@@ -37,5 +39,16 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
             "records     {records}\nchecksum    {checksum:x}\nduplicates  {duplicates}\norder       right\n"
         );
         run.write(|sink| sink.write(text.as_bytes()))
+    })
+}
+
+/// Refuses a file that is named twice: its records cannot be in order after themselves.
+fn refuse_twice(input: &Input) -> Result<()> {
+    let mut names: Vec<PathBuf> = input.listing().map(|file| file.name().to_path_buf()).collect();
+    names.sort_unstable();
+    let twice = names.windows(2).find(|two| two[0] == two[1]);
+    twice.map_or(Ok(()), |two| {
+        let cause = format!("{} is named twice; name each file once", two[0].display());
+        Err(Error::Option { option: "PATH", cause })
     })
 }

@@ -10,9 +10,9 @@ use crate::ROW_BYTES;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use tegula::{Cut, Emit, Identity, Job, MemoryError, Output, Result, Resumable, Split};
+use tegula::{Cut, Emit, Identity, Job, Output, Result, Resumable, Split};
 
-/// Checks the records of each split. Emits a pair per split, whose key is the file's path and the split's
+/// Checks the records of each split. A file may be named once. Emits a pair per split, whose key is the file's path and the split's
 /// offset in it, so that pairs are in the order of the files' names and of the records in them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TeraValidate;
@@ -72,16 +72,16 @@ impl TeraReport {
     /// Joins the answers of the splits, which must be in the order of their keys.
     ///
     /// # Errors
-    /// Returns [`MemoryError::OnDisk`] if a limit on memory sent the answer to disk.
-    pub fn new(output: &Output<TeraValidate>) -> Result<TeraReport, MemoryError> {
+    /// [`StorageError`](tegula::StorageError) if the answer went to disk and cannot be read back.
+    pub fn new(output: &Output<TeraValidate>) -> Result<TeraReport> {
         let (mut all, mut misplaced) = (Stretch::NONE, None);
-        for (key, stretch) in output.iter()? {
+        output.for_each(|key, stretch| {
             let before = all.records;
             all.append(&stretch);
             if let (None, Some(record)) = (&misplaced, all.misplaced) {
                 misplaced = Some(place(key, record, before));
             }
-        }
+        })?;
         let Stretch { records, checksum, duplicates, .. } = all;
         Ok(TeraReport { records, checksum, duplicates, misplaced })
     }

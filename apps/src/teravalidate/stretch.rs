@@ -69,8 +69,7 @@ impl Stretch {
     }
 }
 
-/// Keeps a stretch per key. A key occurs twice only if a file is named twice; then its stretches are equal,
-/// and counted that often.
+/// Keeps a stretch per key, of which each has one if no file is named twice.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stretches;
 

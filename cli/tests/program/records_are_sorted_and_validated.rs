@@ -60,6 +60,10 @@ fn generated_records_are_sorted_and_found_to_be() {
         assert!(report.starts_with("records     100000\nchecksum    "), "{report}");
         assert!(report.ends_with("duplicates  0\norder       right\n"), "{report}");
     }
+    // The figures of many splits may go to disk, and are the same.
+    let little = ["teravalidate", &sorted, "--split", "100", "--memory", "12M", "-j", "1"];
+    assert_eq!(text(run(&little)), text(run(&["teravalidate", &sorted])));
+    check_fault(&run(&["teravalidate", &sorted, &sorted]), 2, &["is named twice"]);
     assert_eq!(names(folder.path()), ["rows", "sorted"]);
     // The same by name, and to standard output.
     let fixed = ["sort", "--records", "fixed:100", "--key", "0..10", "--stable", &rows];
