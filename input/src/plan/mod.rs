@@ -130,10 +130,11 @@ impl Plan {
         if plan.parts.iter().any(|part| matches!(part, Part::Stream(_))) {
             plan.bytes = 0;
         }
-        let weight_of_all = plan.packed().map(|packed| packed.weight).sum();
+        let amounts = plan.packed().map(Packed::amount);
+        let all = amounts.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
         for part in &mut plan.parts {
             if let Part::Packed(packed) = part {
-                packed.weight_of_all = weight_of_all;
+                packed.number_beside(all);
             }
         }
         Ok(plan)

@@ -1,5 +1,6 @@
 //! A part of the input whose files are decompressed in order, each by itself. The ends of their blocks are
-//! not known beforehand, so each file gets a range of numbers in proportion to its length. So the numbers of
+//! not known beforehand, so each file gets a range of numbers in proportion to its length, and one of some length if it is
+//! short beside the others. So the numbers of
 //! blocks are in the order of the input, in whichever order files are decompressed.
 
 use crate::input::{Format, Material};
@@ -11,6 +12,8 @@ use std::path::PathBuf;
 const NUMBERS: u64 = 1 << 31;
 /// An empty file needs numbers, too: it may hold a header only, and still expand.
 const WEIGHT_LEAST: u64 = 64;
+/// A file weighs at least this part of what one does on average.
+const LEAST_PARTS: u64 = 8;
 
 /// Files that are decompressed as they are read.
 pub struct Packed {
@@ -18,10 +21,10 @@ pub struct Packed {
     pub number: usize,
     pub material: Material,
     formats: Vec<Format>,
-    /// Of all files of the part.
-    pub(super) weight: u64,
+    /// What a file weighs beside its bytes.
+    least: u64,
     /// Of all such parts of the plan.
-    pub(super) weight_of_all: u64,
+    weight_of_all: u64,
     /// Compressed bytes of all files.
     pub(super) bytes: u64,
 }
@@ -29,8 +32,21 @@ pub struct Packed {
 impl Packed {
     pub(super) fn new(number: usize, material: Material, formats: Vec<Format>) -> Packed {
         let bytes = (0..material.files()).map(|file| material.bytes(file)).sum();
-        let weight = bytes + WEIGHT_LEAST * material.files() as u64;
-        Packed { number, material, formats, weight, weight_of_all: weight, bytes }
+        let mut packed = Packed { number, material, formats, least: 0, weight_of_all: 0, bytes };
+        packed.number_beside((bytes, packed.files() as u64));
+        packed
+    }
+
+    /// Divides the numbers among the files of all parts, of which there are the bytes and the number. None is so short
+    /// beside all others that it has no number.
+    pub(super) fn number_beside(&mut self, (bytes, files): (u64, u64)) {
+        self.least = WEIGHT_LEAST + bytes / (LEAST_PARTS * files.max(1));
+        self.weight_of_all = bytes + self.least * files;
+    }
+
+    /// Returns the bytes of all files as stored, and their number.
+    pub(super) fn amount(&self) -> (u64, u64) {
+        (self.bytes, self.files() as u64)
     }
 
     pub fn files(&self) -> usize {
@@ -52,7 +68,7 @@ impl Packed {
 
     /// Returns a file's share of the numbers.
     pub fn weight(&self, file: usize) -> u64 {
-        self.bytes(file) + WEIGHT_LEAST
+        self.bytes(file) + self.least
     }
 
     /// Returns the numbers of a stretch of files, from the weight of all before it to that and its own.
@@ -66,7 +82,7 @@ impl Packed {
 
     /// Returns the numbers of all files.
     pub fn numbers_of_all(&self) -> u64 {
-        self.numbers(0..self.weight).end
+        self.numbers(0..self.bytes + self.least * self.files() as u64).end
     }
 
     /// Returns the origin of a file, of which `newlines` were read.

@@ -23,6 +23,7 @@ fn numbers_ascend_by_file_and_leave_room_for_the_largest_expansion() {
     for (file, length) in lengths.iter().enumerate() {
         let numbers = packed.numbers(weight..weight + packed.weight(file));
         assert_eq!(numbers.start, end);
+        assert!(numbers.end - numbers.start > 1 << 20, "{length}: {numbers:?}");
         // Blocks of 256 KiB of a thousand times as many bytes.
         assert!(*length < 1 << 20 || (numbers.end - numbers.start) << 18 > 400 * length);
         (weight, end) = (weight + packed.weight(file), numbers.end);
