@@ -8,7 +8,7 @@ use crate::aggregate::Aggregate;
 use crate::coverage::ALL_FILES;
 use crate::device::ARGUMENTS;
 use crate::error::Result;
-use crate::origin::Origin;
+use crate::origin::{self, Origin};
 use crate::plan::Part;
 use crate::split::Split;
 use crate::unit::{Piece, Unit};
@@ -57,12 +57,16 @@ impl<'r, C: Aggregate> Worker<'r, C> {
         let began = Instant::now();
         let of = &plan.parts[part];
         let mut file = ALL_FILES;
+        let first = pieces.first().map_or(0, |piece| piece.records.start);
         if matches!(of, Part::Packed(_)) {
             // Earlier runs mapped ranges that end at the ends of records.
             (file, *pieces) = (pieces[0].file as u64, self.unmapped(part, pieces));
         }
         for piece in &*pieces {
             let records = &buffer.bytes()[piece.records.clone()];
+            let newlines = newlines.map(|before| {
+                before + origin::newlines(&buffer.bytes()[first..piece.records.start])
+            });
             self.attendants.iter_mut().for_each(|attendant| attendant.see(of, piece, records));
             let records = FileRecords {
                 records: piece.records.clone(),

@@ -3,15 +3,19 @@
 //! number of workers and any size of splits.
 
 use crate::jobs::{Mapping, good_lines, mapping};
+use crate::packing::PACKINGS;
 use crate::support::{
-    cases, count_line, engines, error_saying, file_in, folder_of, pipe_written_by, text_of,
+    cases, count_line, engines, error_saying, file_in, folder_of, grouped, pipe_written_by, text_of,
 };
 use proptest::prelude::*;
+use std::fs;
 use std::io::Write;
+use std::sync::Arc;
 use tegula::{
-    BAD_RECORDS_SHOWN, BadRecord, Cut, Error, Incremental, Input, Options, Place, SaveEvery, Sees,
-    State,
+    BAD_RECORDS_SHOWN, BadRecord, Cut, Disk, Error, Incremental, Input, Options, Place, SaveEvery,
+    Sees, State, Storage,
 };
+use tegula_testing::{Call, Fault, Faulty};
 use tempfile::TempDir;
 
 /// Lines that begin with `-` are bad.
@@ -151,12 +155,44 @@ fn where_their_tiles_have_moved() {
     };
     assert!(check(&turned) > 1000);
     assert!(check(&|| Input::paths([&second]).unwrap()) > 1000);
-    let mut more = std::fs::read_to_string(&second).unwrap();
+    let mut more = fs::read_to_string(&second).unwrap();
     more.insert_str(0, "a new line\n");
-    std::fs::write(&second, more).unwrap();
+    fs::write(&second, more).unwrap();
     assert!(check(&paths) > 1000);
-    std::fs::remove_file(&first).unwrap();
+    fs::remove_file(&first).unwrap();
     assert!(check(&paths) > 1000);
+}
+
+/// Lines of compressed files cannot be counted again: a machine that decompresses less together and resumes within that
+/// has their numbers still.
+#[test]
+fn in_compressed_files_that_are_gone_on_with() {
+    let of_l2 = |bytes| grouped(1, &format!("groups 1, cores 1, l2 {bytes}"));
+    let is_bad = |at: usize| at * 64 > 520 << 10;
+    let line = |at: usize| format!("{}{at:062}\n", if is_bad(at) { '-' } else { '+' });
+    let text: String = (0..16_000).map(line).collect();
+    let files = tempfile::tempdir().unwrap();
+    fs::write(files.path().join("a.gz"), PACKINGS[0].pack(text.as_bytes())).unwrap();
+    let (job, input) = (job().named("good lines"), || Input::paths([files.path()]).unwrap());
+    let plain = of_l2("4M").job(&job).options(&skip(1000)).run(input()).unwrap();
+    let mut restored = Vec::new();
+    for renamed in 1..6 {
+        let states = tempfile::tempdir().unwrap();
+        let disk: Arc<dyn Storage> = Arc::new(Disk::new(states.path()));
+        let faulty = Faulty::new(Arc::clone(&disk), 7).fail_once(Call::Rename, renamed, Fault::Io);
+        let saving = |storage| {
+            let state = Some(State::on(storage).save_every(SaveEvery::Tiles(1)));
+            Options { split_bytes: None, tile_bytes: Some(256 << 10), state, ..skip(1) }
+        };
+        let first = saving(Arc::new(faulty));
+        assert!(of_l2("4M").job(&job).options(&first).run(input()).is_err());
+        let output = of_l2("3M").job(&job).options(&saving(disk)).run(input()).unwrap();
+        assert_eq!(output.stats().bad_first, plain.stats().bad_first);
+        assert_eq!(output.stats().bad_records, plain.stats().bad_records);
+        restored.push(output.stats().restored_bytes);
+    }
+    // Neither all nor a border of what the second machine decompresses together.
+    assert!(restored.iter().any(|bytes| (400 << 10..540 << 10).contains(bytes)), "{restored:?}");
 }
 
 /// A file that is removed before its lines are counted is named without a line.
@@ -164,7 +200,7 @@ fn where_their_tiles_have_moved() {
 fn in_a_file_that_is_gone() {
     let folder = folder_of(&["good\n-bad\n"]);
     let remover = mapping(|split, _| {
-        std::fs::remove_file(file_in(&folder, 0)).unwrap();
+        fs::remove_file(file_in(&folder, 0)).unwrap();
         split.bad(&split.bytes()[5..], "gone")
     });
     let remover = remover.cut_at(Cut::Lines);
