@@ -62,6 +62,13 @@ def _cause(error: Exception) -> str:
     return f"{name}: {error}" if str(error) else name
 
 
+def _pairs_of(answer: Any) -> Any:
+    """Return the pairs of what a function returned, which is a pair, many, or a mapping."""
+    if isinstance(answer, tuple):
+        return (answer,)
+    return answer.items() if isinstance(answer, Mapping) else answer
+
+
 def _import_for(style: str) -> None:
     """Import what batches are made of, once for all companions."""
     if style == "arrow":
@@ -217,8 +224,8 @@ class Mapper:
                         groups[key].append(value)
                     elif answer is not None:
                         # Mappings are looked for last: that takes as long as some pairs.
-                        if type(answer) not in MANY and isinstance(answer, Mapping):
-                            answer = answer.items()
+                        if type(answer) not in MANY:
+                            answer = _pairs_of(answer)
                         for key, value in answer:
                             groups[key].append(value)
             else:
@@ -247,8 +254,8 @@ class Mapper:
                     continue
                 if type(answer) is tuple:
                     answer = (answer,)
-                elif type(answer) not in MANY and isinstance(answer, Mapping):
-                    answer = answer.items()
+                elif type(answer) not in MANY:
+                    answer = _pairs_of(answer)
                 for key, value in answer:
                     try:
                         sums[key] = sum_of(key, 0) + value
@@ -314,14 +321,12 @@ class Mapper:
             key, value = answer
             groups[key].append(value)
             return
-        if isinstance(answer, Mapping):
-            answer = answer.items()
-        for key, value in answer:
+        for key, value in _pairs_of(answer):
             groups[key].append(value)
 
     def _add_count(self, groups: Any, answer: Any) -> None:
         """Count keys: what is no pair is a key, or many."""
-        if type(answer) is tuple:
+        if isinstance(answer, tuple):
             key, _ = answer
             groups[key] += 1
         elif isinstance(answer, (str, bytes, int, float)):
@@ -330,9 +335,9 @@ class Mapper:
             groups.update(dict.fromkeys(answer, 1))
         else:
             answer = list(answer)
-            if tuple in set(map(type, answer)):
+            if any(issubclass(kind, tuple) for kind in set(map(type, answer))):
                 answer = [
-                    pair[0] if type(pair) is tuple and len(pair) == 2 else pair
+                    pair[0] if isinstance(pair, tuple) and len(pair) == 2 else pair
                     for pair in answer
                 ]
             groups.update(answer)

@@ -10,6 +10,7 @@ import re
 import statistics
 from collections import Counter, defaultdict
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import tegula as tg
@@ -126,6 +127,31 @@ def test_a_function_may_return_a_pair_or_many_or_none(
     assert source.map_split(
         lambda data: Counter(data.split())
     ).sum().run().to_dict() == {word.encode(): count for word, count in words.items()}
+
+
+class Hit(NamedTuple):
+    """A pair that has names."""
+
+    word: str
+    size: int
+
+
+def test_a_named_tuple_is_a_pair(path: Path, lines: list[str]) -> None:
+    words = [word for line in lines for word in line.split()[:1]]
+    counts, source = Counter(words), tg.text(path)
+
+    def first(line: str):
+        return Hit(line.split()[0], len(line.split()[0])) if line.strip() else None
+
+    sizes = {word: count * len(word) for word, count in counts.items()}
+    assert source.map(first).sum().run().to_dict() == sizes
+    assert source.map(first).count().run().to_dict() == counts
+    many = source.map(lambda line: [first(line)] if line.strip() else None)
+    assert many.count().run().to_dict() == counts
+    kept = source.map(first).collect().run().to_dict()
+    assert kept == {word: [len(word)] * count for word, count in counts.items()}
+    skipped = source.map(first).sum().run(skip_bad=True)
+    assert skipped.to_dict() == sizes
 
 
 def test_combines_of_a_function(path: Path, lines: list[str]) -> None:
