@@ -11,6 +11,7 @@ import math
 import operator
 import pickle
 import struct
+import sys
 import traceback
 from array import array
 from itertools import chain
@@ -62,12 +63,18 @@ def _key(key: Any) -> bytes:
     try:
         number = operator.index(key)
     except TypeError:
-        if hasattr(key, "__float__") and not hasattr(key, "__array__"):
+        if _is_numpy_float(key):
             return _float_key(float(key))
         raise Refused(
             f"a key is a {kind.__name__}: keys are str, bytes, int, float or tuples of these"
         ) from None
     return b"i" + _int_key(number)
+
+
+def _is_numpy_float(value: Any) -> bool:
+    """Whether a value is one of numpy's floats. What else can be made a float may lose by it, as Decimal and Fraction do."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.floating)
 
 
 def _int_key(number: int) -> bytes:
@@ -178,12 +185,12 @@ def _number(value: Any) -> int | float:
     try:
         return int(operator.index(value))
     except TypeError:
-        if hasattr(value, "__float__") and not hasattr(value, "__array__"):
+        if _is_numpy_float(value):
             return float(value)
         shown = repr(value)
         shown = shown if len(shown) <= 50 else shown[:47] + "..."
         raise Refused(
-            f"a value is {shown}, a {type(value).__name__}: this combine takes numbers"
+            f"a value is {shown}, a {type(value).__name__}: this combine takes int and float"
         ) from None
 
 

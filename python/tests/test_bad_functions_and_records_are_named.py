@@ -8,6 +8,8 @@ import sys
 import textwrap
 import threading
 import time
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,11 @@ def test_bad_records_are_skipped_and_counted(path: Path, lines: list[str]) -> No
         (lambda line: (line, None), tg.BadRecord, "a value is None"),
         (lambda line: ([], 1), TypeError, "unhashable"),
         (lambda line: (None, 1), tg.BadRecord, "a key is a NoneType"),
+        # Different ones may be one float.
+        (lambda line: (Decimal("1.5"), 1), tg.BadRecord, "a key is a Decimal"),
+        (lambda line: (("a", Fraction(1, 3)), 1), tg.BadRecord, "a key is a Fraction"),
+        (lambda line: (line, Decimal("1.5")), tg.BadRecord, "a Decimal: this"),
+        (lambda line: (line, Fraction(1, 3)), tg.BadRecord, "a Fraction: this"),
         (lambda line: (float("nan"), 1), tg.BadRecord, "NaN"),
         (lambda line: (2**70, 1), tg.BadRecord, "64 bits"),
         (lambda line: ((1, (2, 3)), 1), tg.BadRecord, "holds a tuple"),

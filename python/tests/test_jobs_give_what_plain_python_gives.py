@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy
 import pytest
 import tegula as tg
 
@@ -152,6 +153,16 @@ def test_a_named_tuple_is_a_pair(path: Path, lines: list[str]) -> None:
     assert kept == {word: [len(word)] * count for word, count in counts.items()}
     skipped = source.map(first).sum().run(skip_bad=True)
     assert skipped.to_dict() == sizes
+
+
+def test_numbers_of_numpy_are_keys_and_values(tmp_path: Path) -> None:
+    (tmp_path / "one").write_text("x\n")
+    kinds = [numpy.int8, numpy.uint64, numpy.float16, numpy.float32, numpy.float64]
+
+    def pairs(_: str):
+        return [(kind(2), kind(3)) for kind in kinds]
+
+    assert tg.text(tmp_path / "one").map(pairs).sum().run().to_dict() == {2: 15.0}
 
 
 def test_combines_of_a_function(path: Path, lines: list[str]) -> None:
