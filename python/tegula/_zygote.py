@@ -162,6 +162,8 @@ def fork(
 ) -> int:
     """Fork a companion."""
     zygote = os.getpid()
+    # Otherwise each fork would print again what the setup has printed.
+    flush()
     with warnings.catch_warnings():
         # Libraries that the function imported may have threads; those that do prepare for a fork.
         warnings.simplefilter("ignore", DeprecationWarning)

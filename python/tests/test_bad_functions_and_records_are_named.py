@@ -216,6 +216,24 @@ def test_prints_of_a_function_disturb_nothing(tmp_path: Path) -> None:
     assert b"answer {'a': 20000}" in done.stdout
 
 
+def test_prints_of_a_setup_are_shown_once(tmp_path: Path) -> None:
+    script = """
+        import tegula as tg
+        def load():
+            print("loaded")
+        tg.text("input").map(lambda line: (line, 1), setup=load).sum().run(workers=4)
+    """
+    (tmp_path / "input").write_text("some words\n" * 200_000)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        cwd=tmp_path,
+        env={key: os.environ[key] for key in os.environ if key != "PYTHONUNBUFFERED"},
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout == b"loaded\n"
+
+
 def test_what_cannot_be_pickled_is_named(path: Path) -> None:
     lock = threading.Lock()
 
