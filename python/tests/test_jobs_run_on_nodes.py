@@ -10,6 +10,7 @@ import polars
 import pytest
 import tegula as tg
 from tegula import _tegula
+from tegula._ray import cluster as ray_cluster
 from tegula._ray.actor import Node
 from tegula.functions import portable
 
@@ -128,3 +129,59 @@ def test_what_has_no_parts_is_refused(text: Path, tmp_path: Path) -> None:
     with pytest.raises(tg.OptionError, match="lists have no form in tsv"):
         lists.write_parts(tmp_path / "out", on=nodes)
     assert [path.name for path in tmp_path.iterdir()] == ["full"]
+
+
+def test_nodes_that_never_start_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(ray_cluster.time, "monotonic", lambda: now)
+    starts = ray_cluster.Starts(60.0)
+    for node, name in enumerate(["head (1)", "other (2)"]):
+        starts.join(node, name)
+    now = 5.0
+    assert starts.failed() == []
+    now = 11.0
+    with pytest.warns(RuntimeWarning) as told:
+        assert starts.failed() == []
+    assert [str(one.message).partition(":")[0] for one in told] == ["ray", "ray"]
+    assert ["other (2) has not started" in str(one.message) for one in told] == [
+        False,
+        True,
+    ]
+    # While a node works, the other is waited for.
+    starts.start(0)
+    now = 1000.0
+    assert starts.failed() == []
+    starts.end(0)
+    now = 1059.0
+    assert starts.failed() == []
+    now = 1061.0
+    ((node, cause),) = starts.failed()
+    assert node == 1
+    assert cause.startswith("it has not started for 60 s")
+    assert starts.failed() == []
+
+
+def test_a_run_without_a_node_that_starts_says_so(text: Path) -> None:
+    wires = _tegula.Wires()
+    wires.join("busy (1)")
+    starts = ray_cluster.Starts(0.1)
+    starts.join(0, "busy (1)")
+
+    def wait() -> None:
+        while not wires.is_over():
+            wires.orders(0.01)
+            for node, cause in starts.failed():
+                wires.gone(node, cause)
+
+    class Waiting:
+        def run(self, plan: dict[str, Any], run: Any) -> _tegula.Answer:
+            thread = threading.Thread(target=wait)
+            thread.start()
+            try:
+                return run(wires)
+            finally:
+                wires.close()
+                thread.join()
+
+    with pytest.raises(tg.Error, match=r"no node is left.*busy \(1\).*not started"):
+        tg.text(text).words().count().run(on=Waiting())

@@ -160,6 +160,24 @@ def test_a_node_that_comes_later_takes_part(
     assert len(set(hosts)) == len(hosts) == len(nodes.nodes)
 
 
+def test_a_node_whose_processors_are_taken_is_not_waited_for_for_ever(
+    cluster, text: Path
+) -> None:
+    @ray.remote(num_cpus=1)
+    class Busy:
+        def ready(self) -> bool:
+            return True
+
+    busy = [Busy.remote() for _ in tg.ray().nodes]
+    ray.get([one.ready.remote() for one in busy])
+    job = tg.text(text).words().count()
+    with pytest.raises(tg.Error, match="not all of its processors are free"):
+        job.run(on=tg.ray(start_seconds=2))
+    for one in busy:
+        ray.kill(one)
+    assert list(job.run(on=tg.ray())) == list(job.run())
+
+
 HEADLESS = """
 import os, sys, threading, time
 from pathlib import Path

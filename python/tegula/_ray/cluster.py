@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import threading
 import time
+import warnings
 from collections import defaultdict
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
@@ -26,16 +27,24 @@ _LOOK = 0.01
 _STREAMED = "tegula_streamed"
 # Seconds between two looks for nodes that came since.
 _JOIN = 2.0
+# Seconds after which a node that has not started is told of.
+_LATE = 10.0
 
 
 class Cluster:
     """The nodes of a Ray cluster, for `Job.run(on=...)`. Made by `ray`."""
 
     def __init__(
-        self, address: str, workers: int | None, memory: int | None, scratch: str | None
+        self,
+        address: str,
+        workers: int | None,
+        memory: int | None,
+        scratch: str | None,
+        start_seconds: float = 60.0,
     ) -> None:
         self._ray = _imported()
         self._shape = (workers, memory, scratch)
+        self._start_seconds = start_seconds
         if not self._ray.is_initialized():
             try:
                 self._ray.init(address, log_to_driver=False, logging_level="error")
@@ -72,19 +81,21 @@ class Cluster:
         """
         actors: list[Any] = []
         known: set[str] = set()
+        starts = Starts(self._start_seconds)
 
         def join(alive: list[dict[str, Any]]) -> None:
             """Start an actor on each node that came since."""
             for node in alive:
                 if node["NodeID"] not in known:
                     known.add(node["NodeID"])
+                    starts.join(len(actors), _name(node))
                     actors.append(self._actor(node, kind, arguments))
                     wires.join(_name(node))
 
         join(self._alive())
         if not actors:
             raise Error("ray: the cluster has no node with a processor")
-        carried = (wires, actors, join)
+        carried = (wires, actors, join, starts)
         thread = threading.Thread(target=self._carry, args=carried, daemon=True)
         thread.start()
         try:
@@ -129,7 +140,9 @@ class Cluster:
                 found.put(self._alive())
             time.sleep(_JOIN)
 
-    def _carry(self, wires: Any, actors: list[Any], join: Callable[..., None]) -> None:
+    def _carry(
+        self, wires: Any, actors: list[Any], join: Callable[..., None], starts: Starts
+    ) -> None:
         """Carry messages until the run is over."""
         waiting: dict[Any, int] = {}
         found: SimpleQueue[list[dict[str, Any]]] = SimpleQueue()
@@ -155,9 +168,13 @@ class Cluster:
                 at = waiting.pop(reference)
                 cause = self._hear(wires, at, reference)
                 if cause is None:
+                    starts.start(at)
                     waiting[actors[at].reports.remote()] = at
                 else:
+                    starts.end(at)
                     wires.gone(at, cause)
+            for at, cause in starts.failed():
+                wires.gone(at, cause)
 
     def _hear(self, wires: Any, at: int, reference: Any) -> str | None:
         """Bring what a node tells; return why it tells nothing any more."""
@@ -172,12 +189,68 @@ class Cluster:
         return None
 
 
+class Starts:
+    """Which nodes have started. Ray starts an actor when all processors of its node are free, and may wait for that for ever.
+
+    A node that is late is told of. While none works, those that have not started for `seconds` have failed.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._names: dict[int, str] = {}
+        # Of nodes that have not started, since when they are waited for.
+        self._since: dict[int, float] = {}
+        self._late: set[int] = set()
+        self._working: set[int] = set()
+        self._idle = time.monotonic()
+
+    def join(self, node: int, name: str) -> None:
+        self._names[node] = name
+        self._since[node] = time.monotonic()
+
+    def start(self, node: int) -> None:
+        """Note that a node has told something."""
+        self._since.pop(node, None)
+        self._working.add(node)
+
+    def end(self, node: int) -> None:
+        """Note that a node tells nothing any more."""
+        self._since.pop(node, None)
+        self._working.discard(node)
+        self._idle = time.monotonic()
+
+    def failed(self) -> list[tuple[int, str]]:
+        """Return the nodes that are waited for no longer, each once, and why."""
+        now = time.monotonic()
+        for node, since in self._since.items():
+            if now - since > _LATE and node not in self._late:
+                self._late.add(node)
+                warnings.warn(
+                    f"ray: {self._names[node]} has not started: it takes part once all of its processors are free",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+        if self._working:
+            return []
+        limit = now - self._seconds
+        failed = [
+            node
+            for node, since in self._since.items()
+            if max(since, self._idle) < limit
+        ]
+        for node in failed:
+            del self._since[node]
+        cause = f"it has not started for {self._seconds:g} s, because not all of its processors are free"
+        return [(node, cause) for node in failed]
+
+
 def ray(
     address: str = "auto",
     *,
     workers: int | None = None,
     memory: int | str | None = None,
     scratch: str | None = None,
+    start_seconds: float = 60.0,
 ) -> Cluster:
     """Return the nodes of a Ray cluster, which do a job together: `job.run(on=tg.ray("auto"))`.
 
@@ -185,12 +258,14 @@ def ray(
     workers: the workers of each node; default: one for each of its processors.
     memory: the limit on the resident size of each node's process, in bytes or as "4G".
     scratch: the folder on each node for what does not fit.
+    start_seconds: how long nodes are waited for while none works. A node starts when all of its processors are free.
 
     The input must be where each node finds it under the same name. The others send it to nodes that have the resource
     `tegula_streamed` (`ray start --resources='{"tegula_streamed": 1}'`). The package must be installed on each node, in the
     same version. Raises `Error` if there is no such cluster, or Ray is not installed.
     """
-    return Cluster(address, workers, byte_count("memory", memory), scratch)
+    limit = byte_count("memory", memory)
+    return Cluster(address, workers, limit, scratch, start_seconds)
 
 
 def _imported() -> ModuleType:
