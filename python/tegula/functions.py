@@ -47,7 +47,13 @@ def portable(plan: dict[str, Any]) -> dict[str, Any]:
     portable = dict(plan)
     for part in ("map", "reducer"):
         where = plan[part]
-        if where is not None and where["kind"] == "processes":
+        if where is None:
+            continue
+        if where["kind"] == "threads":
+            raise OptionError(
+                'map: on="threads" maps in this process, and nodes are others; leave it out'
+            )
+        if where["kind"] == "processes":
             _carry(where)
             portable[part] = dict(where)
     return portable

@@ -185,3 +185,8 @@ def test_a_run_without_a_node_that_starts_says_so(text: Path) -> None:
 
     with pytest.raises(tg.Error, match=r"no node is left.*busy \(1\).*not started"):
         tg.text(text).words().count().run(on=Waiting())
+
+
+def test_a_map_on_threads_is_refused(text: Path) -> None:
+    with pytest.raises(tg.OptionError, match='on="threads" maps in this process'):
+        tg.text(text).map(str.split, on="threads").count().run(on=Beside(1))
