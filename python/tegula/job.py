@@ -391,9 +391,7 @@ class Job(Frozen):
         }
         if pairs.program is not None:
             if pairs.program["style"] in ("record", "split"):
-                # Of a program that says how many lines are a task, those that the engine takes at a time are.
-                plan["split_bytes"] = pairs.program.get("task_bytes")
-                plan["part_bytes"] = plan["split_bytes"] or PART_BYTES
+                plan["part_bytes"] = PART_BYTES
             self._add_function(
                 plan, plan["map"], pairs.program, skip_bad, worker_memory
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import subprocess
 import sys
@@ -112,6 +113,151 @@ OPTIONS = {
 }
 
 
+# Jobs that see how the input is cut into tasks, with an answer that does not depend on it.
+TASKS = {
+    "rows below a header": """
+from mrjob.compat import jobconf_from_env
+from mrjob.job import MRJob
+
+class Rows(MRJob):
+    def mapper_init(self):
+        self.is_header = jobconf_from_env("mapreduce.map.input.start") == "0"
+
+    def mapper(self, _, line):
+        if self.is_header:
+            self.is_header = False
+        else:
+            yield "rows", 1
+
+    def combiner(self, key, counts):
+        yield key, sum(counts)
+
+    def reducer(self, key, counts):
+        yield key, sum(counts)
+
+if __name__ == "__main__":
+    Rows.run()
+""",
+    "identifiers by the number of the task": """
+from mrjob.compat import jobconf_from_env
+from mrjob.job import MRJob
+
+class Identifiers(MRJob):
+    def __init__(self, args=None):
+        super().__init__(args)
+        self.lines = 0
+        if self.options.run_mapper:
+            self.task = jobconf_from_env("mapreduce.task.partition")
+
+    def mapper(self, _, line):
+        self.lines += 1
+        yield f"{self.task}-{self.lines}", 1
+
+    def reducer(self, key, counts):
+        yield None, sum(counts)
+
+if __name__ == "__main__":
+    Identifiers.run()
+""",
+    "a file of the task's own": """
+from mrjob.job import MRJob
+
+class Spooled(MRJob):
+    def mapper_init(self):
+        self.spool = open("spool.txt", "a+")
+
+    def mapper(self, _, line):
+        self.spool.write(line + "\\n")
+
+    def mapper_final(self):
+        self.spool.seek(0)
+        yield "rows", sum(1 for _ in self.spool)
+
+    def reducer(self, key, counts):
+        yield key, sum(counts)
+
+if __name__ == "__main__":
+    Spooled.run()
+""",
+    "lines by the path of the file, with a base class of another file": """
+from by_file import ByFile
+
+class Lines(ByFile):
+    pass
+
+if __name__ == "__main__":
+    Lines.run()
+""",
+}
+BY_FILE = """
+from mrjob.compat import jobconf_from_env
+from mrjob.job import MRJob
+
+class ByFile(MRJob):
+    def mapper(self, _, line):
+        yield jobconf_from_env("mapreduce.map.input.file"), 1
+
+    def reducer(self, key, counts):
+        yield key, sum(counts)
+"""
+FINAL = """
+from mrjob.job import MRJob
+from mrjob.step import MRStep
+
+class Final(MRJob):
+    def steps(self):
+        again = MRStep(mapper_init=self.begin, mapper=self.count, mapper_final=self.end, reducer=self.total)
+        return [MRStep(mapper=self.chosen, reducer=self.total), again] if self.options.two else [again]
+
+    def configure_args(self):
+        super().configure_args()
+        self.add_passthru_arg("--two", action="store_true")
+
+    def chosen(self, _, line):
+        if "no such line" in line:
+            yield line, 1
+
+    def begin(self):
+        self.lines = 0
+
+    def count(self, _, line):
+        self.lines += 1
+
+    def end(self):
+        yield "lines", self.lines
+
+    def total(self, key, counts):
+        yield key, sum(counts)
+
+if __name__ == "__main__":
+    Final.run()
+"""
+TELLS = """
+import logging, sys
+from mrjob.job import MRJob
+
+class Tells(MRJob):
+    def mapper_init(self):
+        logging.basicConfig()
+
+    def mapper_final(self):
+        logging.warning("a task ends")
+
+    def mapper(self, _, line):
+        sys.stderr.write("reporter:counter:own,lines,1\\n")
+        sys.stderr.write("reporter:counter:malformed\\n")
+        print('"printed"\\t1')
+        self.stdout.write(b'"written"\\t1\\n')
+        yield line, 1
+
+    def reducer(self, key, counts):
+        yield key, sum(counts)
+
+if __name__ == "__main__":
+    Tells.run()
+"""
+
+
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run Python in a folder of a job, without settings of the person who tests."""
     return subprocess.run(
@@ -154,3 +300,53 @@ def test_without_a_job_the_usage_is_told(tmp_path: Path) -> None:
     done = run(tmp_path, "-m", "tegula.mrjob")
     assert done.returncode == 1
     assert "usage: python -m tegula.mrjob job.py" in done.stderr
+
+
+def check(folder: Path, *job: str, runner: str = "inline") -> str:
+    """Check that a job gives what a runner of mrjob's gives, and return what it says."""
+    expected = run(folder, *job, "-r", runner)
+    assert expected.returncode == 0, expected.stderr
+    done = run(folder, "-m", "tegula.mrjob", *job)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == sorted(expected.stdout.splitlines())
+    return done.stderr
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_each_task_has_its_own_place_number_and_folder(
+    name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "job.py").write_text(TASKS[name])
+    (tmp_path / "by_file.py").write_text(BY_FILE)
+    # Several tasks for each worker, of which there may be many.
+    rows = "".join(f"{n},{n * n}\n" for n in range(150_000))
+    (tmp_path / "rows.csv").write_text("number,square\n" + rows)
+    (tmp_path / "more.csv").write_text("number,square\n1,1\n")
+    check(tmp_path, "job.py", "rows.csv", "more.csv")
+
+
+def test_compressed_input_is_several_tasks(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(TASKS["rows below a header"])
+    rows = "".join(f"{n},{n * n}\n" for n in range(100_000))
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(f"head\n{rows}".encode()))
+    check(tmp_path, "job.py", "rows.csv.gz")
+
+
+def test_input_without_lines_is_mapped(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(FINAL)
+    (tmp_path / "text.txt").write_text("a\n")
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "empty").mkdir()
+    for job in (["empty.txt"], ["--two", "text.txt"], ["empty"]):
+        check(tmp_path, "job.py", *job)
+
+
+def test_what_a_mapper_prints_is_taken_as_of_a_process(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(TELLS)
+    names = [f"{number}.txt" for number in range(5)]
+    for name in names:
+        (tmp_path / name).write_text("a\nb\n")
+    said = check(tmp_path, "job.py", *names, runner="local")
+    assert "lines=10" in said
+    assert said.count("reporter:counter:malformed") == 10
+    assert said.count("a task ends") == 5

@@ -2,12 +2,13 @@
 
 mrjob parses the job's options, brings its files, makes the folders and the environment of tasks, and runs reducers; they
 run side by side, in a process each. Steps that the engine cannot take run as mrjob's `local` runner runs them: those of
-commands, those without a reducer, and those whose mapper asks for the path of its file among several.
+commands, those without a reducer, and those that a shell prepares.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import traceback
 from collections.abc import Callable, Iterable
@@ -24,18 +25,11 @@ from mrjob.step import StepFailedException
 
 import tegula as tg
 from tegula.mrjob import task as task_module
+from tegula.mrjob.pieces import Piece, pieces
 from tegula.mrjob.task import COUNTER, PAIR, MapTask
+from tegula.sources import Source
 
 ALIAS = "tegula"
-
-# About the bytes of a task's lines. A combiner sees the pairs of a task together, so larger tasks have fewer pairs that
-# cross to the engine and that reducers read. Of a small input, each worker gets some tasks.
-TASK_BYTES_LEAST = 256 << 10
-TASK_BYTES_MOST = 2 << 20
-TASKS_PER_WORKER = 4
-
-# How programs ask for the path of the file that they map.
-ASKS_FOR_FILE = ("input_file", "input.file")
 
 
 class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
@@ -50,91 +44,117 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         self._error_while_reading_from: str | None = None
 
     def _run_streaming_step(self, step: dict[str, Any], step_num: int) -> None:
-        paths = list(self._input_paths_for_step(step_num))
-        if not self._is_for_engine(step, step_num, paths):
+        if not self._is_for_engine(step, step_num):
             super()._run_streaming_step(step, step_num)
             return
         try:
             self._create_dist_cache_dir(step_num)
             self.fs.mkdir(self._output_dir_for_step(step_num))
-            self._map_and_sort(step, step_num, paths)
+            self._map_and_sort(step, step_num)
             self._run_reducers(step_num, self._split_reducer_input(step_num))
         finally:
             self._log_counters(step_num)
 
-    def _is_for_engine(
-        self, step: dict[str, Any], step_num: int, paths: list[str]
-    ) -> bool:
+    def _is_for_engine(self, step: dict[str, Any], step_num: int) -> bool:
         tasks = [
             step[kind] for kind in ("mapper", "combiner", "reducer") if kind in step
         ]
-        if (
-            self._mrjob_cls is None
-            or "reducer" not in step
-            or step.get("mapper", {}).get("type") != "script"
-            or not all(_is_script(task) for task in tasks)
-            or (step_num == 0 and self._uses_input_manifest())
-            or self._has_setup()
-        ):
-            return False
-        script = self._mrjob_cls.mr_job_script()
-        if script is None:
-            return False
-        source = Path(script).read_text(encoding="utf-8", errors="replace")
-        return len(paths) == 1 or not any(text in source for text in ASKS_FOR_FILE)
+        return (
+            self._mrjob_cls is not None
+            and self._mrjob_cls.mr_job_script() is not None
+            and "reducer" in step
+            and step.get("mapper", {}).get("type") == "script"
+            and all(_is_script(task) for task in tasks)
+            and not (step_num == 0 and self._uses_input_manifest())
+            and not self._has_setup()
+        )
 
     def _has_setup(self) -> bool:
         """Whether a shell prepares tasks."""
         return bool(self._opts.get("setup"))
 
-    def _map_and_sort(
-        self, step: dict[str, Any], step_num: int, paths: list[str]
-    ) -> None:
+    def _map_and_sort(self, step: dict[str, Any], step_num: int) -> None:
         """Let the engine map, combine and sort, and write the input of the reducers where mrjob looks for it."""
-        assert self._mrjob_cls is not None
-        script = os.path.abspath(self._mrjob_cls.mr_job_script())
-        size = sum(os.path.getsize(path) for path in paths)
-        whole = (
-            {"file": os.path.abspath(paths[0]), "start": 0, "length": size}
-            if paths
-            else None
+        cut = pieces(
+            list(self._input_paths_for_step(step_num)),
+            Path(self._step_dir(step_num), "decompressed"),
+            self._num_cores(),
         )
-        kind = self._mrjob_cls
-        task = MapTask(
-            (script, kind.__module__, kind.__qualname__),
-            self._args_for_task(step_num, "mapper"),
-            step_num,
-            "combiner" in step,
-            dict(self._env_for_task("mapper", step_num, 0, whole)),
-            os.path.abspath(self._setup_working_dir("mapper", step_num, 0)),
-        )
-        share = size // (TASKS_PER_WORKER * self._num_cores())
-        mapped = tg.text(*paths).map_split(task)
-        assert mapped.program is not None
-        mapped.program["task_bytes"] = min(
-            max(share, TASK_BYTES_LEAST), TASK_BYTES_MOST
-        )
-        cloudpickle.register_pickle_by_value(task_module)
-        try:
-            answer = mapped.collect().run(
-                workers=self._opts.get("num_cores"), progress=False
-            )
-        finally:
-            cloudpickle.unregister_pickle_by_value(task_module)
         to = Path(self._sorted_reducer_input_path(step_num))
         to.parent.mkdir(parents=True, exist_ok=True)
-        counters = self._counters[step_num]
         with to.open("wb") as sorted_input:
-            for key, values in answer:
+            # The engine has no answer to no input.
+            for key, values in self._mapped(step, step_num, cut) if cut else ():
                 if key[:1] == COUNTER:
-                    group, _, name = key[1:].decode("utf-8", "replace").partition(",")
-                    of_group = counters.setdefault(group, {})
-                    of_group[name] = of_group.get(name, 0) + sum(map(int, values))
+                    self._count(step_num, key[1:], values)
                     continue
                 assert key[:1] == PAIR
                 found = key[1:]
                 for value in sorted(values) if self._sort_values else values:
                     sorted_input.write(found + value + b"\n")
+
+    def _mapped(
+        self, step: dict[str, Any], step_num: int, cut: list[Piece]
+    ) -> tg.Result:
+        """Return the lines of all map tasks by their keys, and the counters."""
+        assert self._mrjob_cls is not None
+        kind = self._mrjob_cls
+        usual = self._environment(step_num, 0, cut[0])
+        task = MapTask(
+            (os.path.abspath(kind.mr_job_script()), kind.__module__, kind.__qualname__),
+            {
+                task_type: self._args_for_task(step_num, task_type)
+                for task_type in ("mapper", "combiner")
+                if task_type in step
+            },
+            step_num,
+            usual,
+        )
+        parts = [
+            self._part(step_num, number, piece, usual)
+            for number, piece in enumerate(cut)
+        ]
+        # Each part is a record, and a piece of work for a worker.
+        source = Source({"kind": "parts", "parts": parts}, "whole", None, plain=True)
+        cloudpickle.register_pickle_by_value(task_module)
+        try:
+            return (
+                source.map_split(task)
+                .collect()
+                .run(workers=self._opts.get("num_cores"), progress=False)
+            )
+        except Exception as error:
+            # The task has told its own place.
+            error.__notes__ = [
+                note
+                for note in getattr(error, "__notes__", ())
+                if not note.startswith("in batch ")
+            ]
+            raise
+        finally:
+            cloudpickle.unregister_pickle_by_value(task_module)
+
+    def _part(
+        self, step_num: int, number: int, piece: Piece, usual: dict[str, str]
+    ) -> bytes:
+        """Return what a map task is told of its piece, and make its folder."""
+        folder = os.path.abspath(self._setup_working_dir("mapper", step_num, number))
+        environment = {
+            name: value
+            for name, value in self._environment(step_num, number, piece).items()
+            if usual.get(name) != value
+        }
+        place = (piece.file, piece.content, piece.start, piece.length)
+        return pickle.dumps((*place, folder, environment))
+
+    def _environment(self, step_num: int, number: int, piece: Piece) -> dict[str, str]:
+        split = {"file": piece.file, "start": piece.start, "length": piece.length}
+        return dict(self._env_for_task("mapper", step_num, number, split))
+
+    def _count(self, step_num: int, counter: bytes, amounts: list[bytes]) -> None:
+        group, _, name = counter.decode("utf-8", "replace").partition(",")
+        of_group = self._counters[step_num].setdefault(group, {})
+        of_group[name] = of_group.get(name, 0) + sum(map(int, amounts))
 
     def _invoke_task_func(
         self, task_type: str, step_num: int, task_num: int

@@ -1,0 +1,79 @@
+"""The pieces of a step's input, each of which is a map task: whole lines of one file, by their place in it.
+
+Compressed files, which mrjob knows by their names, are decompressed into a folder first, as mrjob's own runners do.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mrjob.cat import decompress, is_compressed
+
+# About the bytes of a task's lines. A combiner sees the pairs of a task together, so larger tasks have fewer pairs that
+# cross to the engine and that reducers read. Of a small input, each worker gets some tasks.
+TASK_BYTES_LEAST = 256 << 10
+TASK_BYTES_MOST = 2 << 20
+TASKS_PER_WORKER = 4
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Lines of a file, and where their bytes are read.
+
+    Attributes:
+        file: the input file, by the name that the job gave it.
+        content: the absolute path of what is read: the file, or what it was decompressed into.
+        start: where the lines begin in the content, in bytes.
+        length: the bytes of the lines, which are 0 of an empty file.
+    """
+
+    file: str
+    content: str
+    start: int
+    length: int
+
+
+def pieces(paths: list[str], folder: Path, workers: int) -> list[Piece]:
+    """Cut input files into pieces, in the order of the input. `folder` is for what is decompressed."""
+    contents = [
+        _decompressed(path, folder / str(number)) if is_compressed(path) else path
+        for number, path in enumerate(paths)
+    ]
+    size = sum(map(os.path.getsize, contents))
+    share = size // (TASKS_PER_WORKER * workers)
+    most = min(max(share, TASK_BYTES_LEAST), TASK_BYTES_MOST)
+    return [
+        Piece(path, os.path.abspath(content), start, length)
+        for path, content in zip(paths, contents, strict=True)
+        for start, length in _ranges(content, most)
+    ]
+
+
+def _decompressed(path: str, to: Path) -> str:
+    """Decompress a file, and return the path of its content."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "rb") as file, to.open("wb") as content:
+        content.writelines(decompress(file, path))
+    return str(to)
+
+
+def _ranges(path: str, most: int) -> Iterator[tuple[int, int]]:
+    """Yield the begins and lengths of the pieces of a file, which are as long as each other, give or take a line."""
+    size = os.path.getsize(path)
+    if not size:
+        # An empty file has a task, too: what `mapper_init` and `mapper_final` give counts.
+        yield 0, 0
+        return
+    part = -(-size // -(-size // most))
+    start = 0
+    with open(path, "rb") as file:
+        while start < size:
+            end = min(start + part, size)
+            # The last byte of the piece, if it ends a line.
+            file.seek(end - 1)
+            end += max(len(file.readline()) - 1, 0)
+            yield start, end - start
+            start = end
