@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "coming-from.md"
 
 JOBS = {
     "combined": """
@@ -310,6 +313,30 @@ def check(folder: Path, *job: str, runner: str = "inline") -> str:
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == sorted(expected.stdout.splitlines())
     return done.stderr
+
+
+@pytest.mark.parametrize("is_absolute", [False, True])
+def test_a_file_without_a_guard_runs_its_job_once(
+    is_absolute: bool, tmp_path: Path
+) -> None:
+    program = re.search(
+        r"^```python\n(from mrjob.*?)^```$", PAGE.read_text(), re.M | re.S
+    )
+    assert program is not None
+    (tmp_path / "job.py").write_text(program[1])
+    log = tmp_path / "access.log"
+    log.write_text("".join(f"10.0.0.{n % 4} /{n} 200 {n}\n" for n in range(1000)))
+    check(tmp_path, "job.py", str(log) if is_absolute else log.name)
+
+
+def test_a_runner_that_is_made_without_a_guard_is_named(tmp_path: Path) -> None:
+    job = JOBS["combined"].partition("if __name__")[0]
+    job += 'with Words(["text.txt"]).make_runner() as runner:\n    runner.run()\n'
+    (tmp_path / "job.py").write_text(job)
+    (tmp_path / "text.txt").write_text("a\n")
+    done = run(tmp_path, "-m", "tegula.mrjob", "job.py", "text.txt")
+    assert done.returncode != 0
+    assert 'put that below if __name__ == "__main__":' in done.stderr
 
 
 @pytest.mark.parametrize("name", TASKS)

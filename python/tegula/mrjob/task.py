@@ -13,7 +13,7 @@ import pickle
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from io import BytesIO, TextIOBase
+from io import BytesIO, StringIO, TextIOBase
 from itertools import starmap
 from types import ModuleType
 from typing import Any
@@ -147,12 +147,14 @@ class MapTask:
         script, module, name = self.where
         self.streams = Stream(), Stream()
         self.usual, self.path = dict(os.environ), list(sys.path)
-        if module == "__main__":
-            self.path.insert(0, os.path.dirname(script))
-            sys.path[:] = self.path
-            loaded = loaded_file(script)
-        else:
-            loaded = importlib.import_module(module)
+        # What the file prints, the program itself has printed.
+        with no_runs(), contextlib.redirect_stdout(StringIO()):
+            if module == "__main__":
+                self.path.insert(0, os.path.dirname(script))
+                sys.path[:] = self.path
+                loaded = loaded_file(script)
+            else:
+                loaded = importlib.import_module(module)
         self.kind = getattr(loaded, name)
 
     def _enter(self, folder: str, environment: dict[str, str]) -> None:
@@ -243,6 +245,29 @@ def standard(
         yield
     finally:
         sys.stdout, sys.stderr = usual
+
+
+@contextlib.contextmanager
+def no_runs() -> Iterator[None]:
+    """Let no job run: a file may run its job without asking whether it is the program."""
+    from mrjob.job import MRJob
+
+    usual = {name: vars(MRJob)[name] for name in ("run", "run_job", "make_runner")}
+
+    def refuse(job: Any) -> Any:
+        raise RuntimeError(
+            f"{type(job).__name__}: a runner is made where the file is imported: put that below "
+            'if __name__ == "__main__":'
+        )
+
+    try:
+        MRJob.run = classmethod(lambda kind: None)
+        MRJob.run_job = lambda job: None
+        MRJob.make_runner = refuse
+        yield
+    finally:
+        for name, method in usual.items():
+            setattr(MRJob, name, method)
 
 
 def loaded_file(script: str) -> ModuleType:
