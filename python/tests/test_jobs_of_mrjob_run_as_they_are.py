@@ -203,6 +203,31 @@ class ByFile(MRJob):
     def reducer(self, key, counts):
         yield key, sum(counts)
 """
+COMBINED = """
+from mrjob.job import MRJob
+
+class First(MRJob):
+    SORT_VALUES = True
+
+    def mapper(self, _, line):
+        key, value = line.split()
+        yield key, value
+
+    def combiner_init(self):
+        self.before = ""
+
+    def combiner(self, key, values):
+        if key < self.before:
+            yield "keys out of order", key
+        self.before = key
+        yield key, next(iter(values))
+
+    def reducer(self, key, values):
+        yield key, next(iter(values))
+
+if __name__ == "__main__":
+    First.run()
+"""
 FINAL = """
 from mrjob.job import MRJob
 from mrjob.step import MRStep
@@ -337,6 +362,17 @@ def test_a_runner_that_is_made_without_a_guard_is_named(tmp_path: Path) -> None:
     done = run(tmp_path, "-m", "tegula.mrjob", "job.py", "text.txt")
     assert done.returncode != 0
     assert 'put that below if __name__ == "__main__":' in done.stderr
+
+
+@pytest.mark.parametrize("sorts", [True, False])
+def test_a_combiner_gets_keys_and_values_in_the_order_of_mrjob(
+    sorts: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "job.py").write_text(COMBINED.replace("= True", f"= {sorts}"))
+    pairs = [(n * 7 % 10, n * 31 % 97) for n in range(500)]
+    text = "".join(f"key{key} value{value:02}\n" for key, value in pairs)
+    (tmp_path / "text.txt").write_text(text)
+    check(tmp_path, "job.py", "text.txt")
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -108,6 +108,7 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
                 if task_type in step
             },
             step_num,
+            bool(self._sort_values),
             usual,
         )
         parts = [

@@ -37,11 +37,13 @@ class MapTask:
         where: tuple[str, str, str],
         args: dict[str, list[str]],
         step: int,
+        sorts_values: bool,
         environment: dict[str, str],
     ) -> None:
         self.where = where
         self.args = args
         self.step = step
+        self.sorts_values = sorts_values
         self.environment = environment
         self.kind: Any = None
         self.streams: Any = None
@@ -87,7 +89,7 @@ class MapTask:
     def _gathered(self, pairs: Any, write: Any) -> dict[str, list[Any]] | list[bytes]:
         """Return the values of each key, if keys are texts and values are plain; otherwise the lines of all pairs."""
         groups: defaultdict[str, list[Any]] = defaultdict(list)
-        if not is_json(write):
+        if self.sorts_values or not is_json(write):
             return list(starmap(write, pairs))
         for key, value in pairs:
             if type(key) is str and type(value) in PLAIN:
@@ -107,18 +109,22 @@ class MapTask:
         more: list[bytes],
         stderr: BytesIO,
     ) -> Iterator[bytes]:
-        """Yield what the combiner makes of pairs and of `more` lines."""
+        """Yield what the combiner makes of pairs and of `more` lines: it gets them in the order of mrjob's `sort`."""
         stdout = BytesIO()
         with standard(self.streams, stdout, stderr):
             job = self._job("combiner", stdout, stderr)
             read, write_combined = job.pick_protocols(self.step, "combiner")
             if isinstance(gathered, dict) and not more:
-                combined = self._combine(job, gathered.items())
+                by = {key: key_of(write(key, None)) for key in gathered}
+                groups = (
+                    (key, gathered[key]) for key in sorted(by, key=by.__getitem__)
+                )
+                combined = self._combine(job, groups)
             else:
                 if isinstance(gathered, dict):
                     gathered = written(gathered, write)
                 lines = gathered + more
-                lines.sort(key=key_of)
+                lines.sort(key=None if self.sorts_values else key_of)
                 combined = job.combine_pairs(map(read, lines), self.step)
             yield from starmap(write_combined, combined)
         yield from printed(stdout)
