@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -284,6 +285,20 @@ class Tells(MRJob):
 if __name__ == "__main__":
     Tells.run()
 """
+IMPORTS = """
+from mrjob.job import MRJob
+
+class Imports(MRJob):
+    def mapper(self, _, line):
+        from shouting import shout
+        yield shout(line), 1
+
+    def reducer(self, key, counts):
+        yield key, sum(counts)
+
+if __name__ == "__main__":
+    Imports.run()
+"""
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -413,3 +428,12 @@ def test_what_a_mapper_prints_is_taken_as_of_a_process(tmp_path: Path) -> None:
     assert "lines=10" in said
     assert said.count("reporter:counter:malformed") == 10
     assert said.count("a task ends") == 5
+
+
+def test_modules_of_py_files_are_found(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(IMPORTS)
+    (tmp_path / "text.txt").write_text("a\n")
+    with zipfile.ZipFile(tmp_path / "modules.zip", "w") as modules:
+        modules.writestr("shouting.py", "def shout(text):\n    return text.upper()\n")
+    job = ["job.py", "--py-files", "modules.zip", "text.txt"]
+    check(tmp_path, *job, runner="local")

@@ -71,7 +71,7 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
 
     def _has_setup(self) -> bool:
         """Whether a shell prepares tasks."""
-        return bool(self._opts.get("setup"))
+        return bool(self._opts.get("setup") or self._opts.get("py_files"))
 
     def _map_and_sort(self, step: dict[str, Any], step_num: int) -> None:
         """Let the engine map, combine and sort, and write the input of the reducers where mrjob looks for it."""
