@@ -5,12 +5,15 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 
 import pytest
+from conftest import is_alive
 
 PAGE = Path(__file__).parents[2] / "docs" / "coming-from.md"
 
@@ -299,6 +302,23 @@ class Imports(MRJob):
 if __name__ == "__main__":
     Imports.run()
 """
+SLEEPS = """
+import os, time
+from mrjob.job import MRJob
+
+class Sleeps(MRJob):
+    def mapper(self, _, line):
+        yield line, 1
+
+    def reducer(self, key, counts):
+        with open(os.environ["PIDS"], "a") as pids:
+            pids.write(f"{os.getpid()}\\n")
+        time.sleep(60)
+        yield key, sum(counts)
+
+if __name__ == "__main__":
+    Sleeps.run()
+"""
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -437,3 +457,28 @@ def test_modules_of_py_files_are_found(tmp_path: Path) -> None:
         modules.writestr("shouting.py", "def shout(text):\n    return text.upper()\n")
     job = ["job.py", "--py-files", "modules.zip", "text.txt"]
     check(tmp_path, *job, runner="local")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_reducers_end_with_their_program(number: int, tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(SLEEPS)
+    (tmp_path / "text.txt").write_text("a\nb\nc\n")
+    pids = tmp_path / "pids"
+    program = subprocess.Popen(
+        [sys.executable, "-m", "tegula.mrjob", "job.py", "text.txt"],
+        cwd=tmp_path,
+        env={**os.environ, "MRJOB_CONF": os.devnull, "PIDS": str(pids)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    while not pids.exists() or not pids.read_text().endswith("\n"):
+        assert program.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    program.send_signal(number)
+    program.wait(timeout=20)
+    left = [int(pid) for pid in pids.read_text().split()]
+    until = time.monotonic() + 5
+    while any(map(is_alive, left)) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert [pid for pid in left if is_alive(pid)] == []

@@ -7,8 +7,10 @@ commands, those without a reducer, and those that a shell prepares.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable
@@ -24,6 +26,7 @@ from mrjob.local import LocalMRJobRunner
 from mrjob.step import StepFailedException
 
 import tegula as tg
+from tegula._zygote import end_with
 from tegula.mrjob import task as task_module
 from tegula.mrjob.pieces import Piece, pieces
 from tegula.mrjob.task import COUNTER, PAIR, MapTask
@@ -178,13 +181,27 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         most = num_processes or self._num_cores()
         while left:
             these, left = left[:most], left[most:]
-            children = [_forked(task) for task in these]
-            codes = [
-                os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children
-            ]
-            for code in codes:
+            for code in _ended(these):
                 if code:
                     raise StepFailedException(f"a task ended with exit code {code}")
+
+
+def _ended(tasks: list[Callable[[], None]]) -> list[int]:
+    """Run tasks in a fork each, and return their exit codes. None of the forks is left when an exception ends this."""
+    children: list[int] = []
+    codes: list[int] = []
+    try:
+        for task in tasks:
+            children.append(_forked(task))
+        for child in children:
+            codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    finally:
+        for child in children[len(codes) :]:
+            # One whose code was not noted any more has ended.
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+    return codes
 
 
 def _is_script(task: dict[str, Any]) -> bool:
@@ -195,11 +212,13 @@ def _forked(task: Callable[[], None]) -> int:
     """Run a task in a fork of this process, and return the fork's number."""
     sys.stdout.flush()
     sys.stderr.flush()
+    parent = os.getpid()
     pid = os.fork()
     if pid:
         return pid
     code = 1
     try:
+        end_with(parent)
         task()
         code = 0
     except SystemExit as ended:
