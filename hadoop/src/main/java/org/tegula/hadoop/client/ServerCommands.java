@@ -20,8 +20,8 @@ import org.tegula.hadoop.server.ServerProtocol;
 /** {@code tegula-hadoop jobs}, {@code kill}, {@code cache} and {@code stop}: show and change a server's jobs and cache, and end it. */
 public final class ServerCommands {
     private static final String USAGE = "usage: tegula-hadoop jobs | kill JOB... | cache [drop [PATH]...] | stop";
-    /** Longer than a server waits for its jobs. */
-    private static final long STOP_SECONDS = 60;
+    /** Longer than a server waits for its jobs, and then takes to write what it alone has in memory to a slow disk. */
+    private static final long STOP_SECONDS = 3600;
 
     private final ServerProtocol server;
     private final PrintStream out;

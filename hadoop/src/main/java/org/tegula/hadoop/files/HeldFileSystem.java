@@ -38,7 +38,7 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
 
     /** Puts everything on the disk: files that were not deleted may still be needed after the JVM's end. */
     public void writeAllToDisk() {
-        held.writeAllToDisk();
+        held.flush().writeAll();
     }
 
     /**

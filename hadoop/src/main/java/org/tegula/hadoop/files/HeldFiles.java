@@ -17,13 +17,11 @@ import org.apache.hadoop.fs.ParentNotDirectoryException;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.security.UserGroupInformation;
-import org.apache.hadoop.util.ShutdownHookManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.cache.FileVersion;
 import org.tegula.hadoop.cache.PairCache;
-import org.tegula.hadoop.cache.PairsLost;
 import org.tegula.hadoop.cache.SequencePairs;
 import org.tegula.hadoop.cache.SequencePairsWriter;
 import org.tegula.hadoop.memory.NoRoomException;
@@ -36,10 +34,6 @@ import org.tegula.hadoop.memory.NoRoomException;
 final class HeldFiles implements Overlay {
     private static final Logger LOG = LoggerFactory.getLogger(HeldFiles.class);
     static final int BUFFER_BYTES = 1 << 16;
-    /** Before Hadoop closes its file systems. */
-    private static final int SHUTDOWN_PRIORITY = 15;
-
-    private static final long LOOK_MILLIS = 1000;
     private static final short USER_ENTERS = 0300;
 
     private final FileSystem whole;
@@ -47,6 +41,7 @@ final class HeldFiles implements Overlay {
     private final FileSystem disk;
     private final HeldTree tree;
     private final HeldTree.Keepers keepers;
+    private final HeldFlush flush;
     private final Configuration conf;
     private final PairCache cache;
     private final long keepNanos;
@@ -58,6 +53,7 @@ final class HeldFiles implements Overlay {
         this.disk = below.files();
         this.tree = tree;
         this.keepers = keepers;
+        this.flush = new HeldFlush(below, tree);
         this.conf = conf;
         this.cache = PairCache.shared(conf);
         long seconds = conf.getLong(Settings.TEMPORARY_SECONDS, Settings.TEMPORARY_SECONDS_DEFAULT);
@@ -87,57 +83,16 @@ final class HeldFiles implements Overlay {
         });
     }
 
-    /** Puts files on the disk when nobody uses them, and all of them at the end of the JVM. */
-    void writeAtExit() {
-        ShutdownHookManager.get().addShutdownHook(this::writeAllToDisk, SHUTDOWN_PRIORITY);
-        Thread flusher = new Thread(this::writeIdleToDisk, "tegula-temporary-outputs");
-        flusher.setDaemon(true);
-        flusher.start();
-    }
-
-    /** Puts idle files on the disk from time to time, because a killed JVM loses the rest. */
-    private void writeIdleToDisk() {
-        try {
-            while (true) {
-                Thread.sleep(LOOK_MILLIS);
-                for (String name : tree.idle()) {
-                    HeldFile file = tree.at(name);
-                    if (file != null) {
-                        writeIdleToDisk(name, file);
-                    }
-                }
-            }
-        } catch (InterruptedException e) {
-            LOG.warn("From now on, files in memory are written to the disk at the end only", e);
-        }
-    }
-
-    private void writeIdleToDisk(String name, HeldFile file) {
-        try {
-            writeToDisk(name, file);
-        } catch (IOException | RuntimeException e) {
-            LOG.error("{} was kept in memory and cannot be written: it stays there, and is tried again", name, e);
-            file.touch();
-        }
-    }
-
-    /** Puts everything on the disk: files that were not deleted may still be needed after the JVM's end. */
-    void writeAllToDisk() {
-        for (String root : tree.roots()) {
-            try {
-                tree.at(root);
-                writeToDisk(root);
-            } catch (IOException | RuntimeException e) {
-                LOG.error("{} was kept in memory and cannot be written: it is lost", root, e);
-            }
-        }
+    /** Moves files to the disk. */
+    HeldFlush flush() {
+        return flush;
     }
 
     @Override
     public void writeToDisk(Path path) throws IOException {
         String name = held(path);
         if (name != null) {
-            writeToDisk(name);
+            flush.write(name);
         }
     }
 
@@ -204,77 +159,6 @@ final class HeldFiles implements Overlay {
         return pairs;
     }
 
-    /** Moves the held files at or below a name to the disk. */
-    private void writeToDisk(String name) throws IOException {
-        for (String each : tree.under(name)) {
-            HeldFile file = tree.at(each);
-            if (file != null && file.isFolder()) {
-                disk.mkdirs(below.path(each));
-                continue;
-            }
-            while (file != null && file.isComplete() && !writeToDisk(each, file)) {
-                file = tree.at(each);
-            }
-        }
-    }
-
-    /** Moves a file to the disk; false if it is not there any more, or another has its name. */
-    private boolean writeToDisk(String name, HeldFile file) throws IOException {
-        Path target = below.path(name);
-        Path half = new Path(target.getParent(), "." + target.getName() + ".tegula-" + System.nanoTime());
-        try (OutputStream out = createOnDisk(half, file.permission())) {
-            file.writeTo(out);
-        } catch (PairsLost e) {
-            disk.delete(half, false);
-            throw e.of(name);
-        } catch (IOException | RuntimeException e) {
-            disk.delete(half, false);
-            throw e;
-        }
-        disk.setTimes(half, file.modifiedMillis(), -1);
-        synchronized (tree) { // a file that has replaced this one must not be replaced by it
-            if (tree.at(name) != file) {
-                disk.delete(half, false);
-                return false;
-            }
-            if (!below.place(half, target)) {
-                disk.delete(half, false);
-            }
-            tree.take(name, file);
-        }
-        file.release();
-        return true;
-    }
-
-    private OutputStream createOnDisk(Path path, FsPermission permission) throws IOException {
-        return disk.create(
-                path,
-                permission,
-                true,
-                BUFFER_BYTES,
-                disk.getDefaultReplication(path),
-                disk.getDefaultBlockSize(path),
-                null);
-    }
-
-    /** Continues a file on the disk that was begun in memory. */
-    OutputStream createOnDisk(String name, HeldFile file) throws IOException {
-        tree.take(name, file);
-        return createOnDisk(below.path(name), file.permission());
-    }
-
-    /** Makes room; false if there is nothing that could go. */
-    boolean writeOldestToDisk() throws IOException {
-        for (String name = tree.oldest(); name != null; name = tree.oldest()) {
-            HeldFile file = tree.at(name);
-            if (file != null) {
-                writeToDisk(name, file);
-                return true;
-            }
-        }
-        return false;
-    }
-
     /** A file whose bytes have no room goes to the disk. */
     @Override
     public HeldInput open(Path path, FileSystem.Statistics statistics) throws IOException {
@@ -316,7 +200,7 @@ final class HeldFiles implements Overlay {
         if (!(makesFolder ? mkdirsAbove(path) : exists(path.getParent()))) {
             throw new FileNotFoundException(path + " (No such file or directory)");
         }
-        return new BufferedOutputStream(new HeldOutput(this, name, newFile(name, permission)), BUFFER_BYTES);
+        return new BufferedOutputStream(new HeldOutput(flush, name, newFile(name, permission)), BUFFER_BYTES);
     }
 
     @Override

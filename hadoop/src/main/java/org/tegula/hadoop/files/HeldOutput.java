@@ -10,14 +10,14 @@ import org.tegula.hadoop.memory.NoRoomException;
  * the rest of it is written there.
  */
 final class HeldOutput extends OutputStream {
-    private final HeldFiles files;
+    private final HeldFlush flush;
     private final String name;
     private final HeldFile file;
     private OutputStream onDisk;
     private boolean closed;
 
-    HeldOutput(HeldFiles files, String name, HeldFile file) {
-        this.files = files;
+    HeldOutput(HeldFlush flush, String name, HeldFile file) {
+        this.flush = flush;
         this.name = name;
         this.file = file;
     }
@@ -40,7 +40,7 @@ final class HeldOutput extends OutputStream {
                 file.bytes().write(source, offset + done, length - done);
                 return;
             } catch (NoRoomException e) {
-                if (!files.writeOldestToDisk()) {
+                if (!flush.writeOldest()) {
                     moveToDisk();
                 }
             }
@@ -50,7 +50,7 @@ final class HeldOutput extends OutputStream {
     }
 
     private void moveToDisk() throws IOException {
-        onDisk = files.createOnDisk(name, file);
+        onDisk = flush.goOn(name, file);
         try (InputStream in = file.bytes().reader()) {
             in.transferTo(onDisk);
         }

@@ -17,7 +17,7 @@ final class HeldPairs implements SequencePairsWriter.Target {
     HeldPairs(HeldFiles files, String name, HeldFile file) {
         this.files = files;
         this.file = file;
-        this.output = new HeldOutput(files, name, file);
+        this.output = new HeldOutput(files.flush(), name, file);
     }
 
     @Override
@@ -27,7 +27,7 @@ final class HeldPairs implements SequencePairsWriter.Target {
 
     @Override
     public boolean makeRoom() throws IOException {
-        return files.writeOldestToDisk();
+        return files.flush().writeOldest();
     }
 
     @Override

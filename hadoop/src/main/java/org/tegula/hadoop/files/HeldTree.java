@@ -33,7 +33,7 @@ final class HeldTree {
     synchronized void claim(String root, Keepers keepers) throws IOException {
         if (keeper == null) {
             keeper = keepers.open();
-            keeper.writeAtExit();
+            keeper.flush().writeAtExit();
         }
         claim(root);
     }
@@ -42,7 +42,7 @@ final class HeldTree {
     void writeAllToDisk() {
         HeldFiles writer = keeper();
         if (writer != null) {
-            writer.writeAllToDisk();
+            writer.flush().writeAll();
         }
     }
 

@@ -1,0 +1,153 @@
+package org.tegula.hadoop.files;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.util.ShutdownHookManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.cache.PairsLost;
+
+/**
+ * Moves the files of a {@link HeldTree} to the file system below: those that somebody wants there, those that nobody uses, the
+ * oldest when there is no room, and all of them at the end of the JVM.
+ */
+final class HeldFlush {
+    private static final Logger LOG = LoggerFactory.getLogger(HeldFlush.class);
+    /** Before Hadoop closes its file systems. */
+    private static final int SHUTDOWN_PRIORITY = 15;
+    /** A full memory takes a slow disk minutes. Hadoop's own limit is 30 seconds, after which the rest of the files would be lost. */
+    private static final long SHUTDOWN_HOURS = 24;
+
+    private static final long LOOK_MILLIS = 1000;
+
+    private final Below below;
+    private final FileSystem disk;
+    private final HeldTree tree;
+
+    HeldFlush(Below below, HeldTree tree) {
+        this.below = below;
+        this.disk = below.files();
+        this.tree = tree;
+    }
+
+    /** Puts files on the disk when nobody uses them, and all of them at the end of the JVM. */
+    void writeAtExit() {
+        ShutdownHookManager.get().addShutdownHook(this::writeAll, SHUTDOWN_PRIORITY, SHUTDOWN_HOURS, TimeUnit.HOURS);
+        Thread flusher = new Thread(this::writeIdle, "tegula-temporary-outputs");
+        flusher.setDaemon(true);
+        flusher.start();
+    }
+
+    /** Puts idle files on the disk from time to time, because a killed JVM loses the rest. */
+    private void writeIdle() {
+        try {
+            while (true) {
+                Thread.sleep(LOOK_MILLIS);
+                for (String name : tree.idle()) {
+                    HeldFile file = tree.at(name);
+                    if (file != null) {
+                        writeIdle(name, file);
+                    }
+                }
+            }
+        } catch (InterruptedException e) {
+            LOG.warn("From now on, files in memory are written to the disk at the end only", e);
+        }
+    }
+
+    private void writeIdle(String name, HeldFile file) {
+        try {
+            write(name, file);
+        } catch (IOException | RuntimeException e) {
+            LOG.error("{} was kept in memory and cannot be written: it stays there, and is tried again", name, e);
+            file.touch();
+        }
+    }
+
+    /** Puts everything on the disk: files that were not deleted may still be needed after the JVM's end. */
+    void writeAll() {
+        for (String root : tree.roots()) {
+            try {
+                tree.at(root);
+                write(root);
+            } catch (IOException | RuntimeException e) {
+                LOG.error("{} was kept in memory and cannot be written: it is lost", root, e);
+            }
+        }
+    }
+
+    /** Moves the files at or below a name to the disk. */
+    void write(String name) throws IOException {
+        for (String each : tree.under(name)) {
+            HeldFile file = tree.at(each);
+            if (file != null && file.isFolder()) {
+                disk.mkdirs(below.path(each));
+                continue;
+            }
+            while (file != null && file.isComplete() && !write(each, file)) {
+                file = tree.at(each);
+            }
+        }
+    }
+
+    /** Moves a file to the disk; false if it is not there any more, or another has its name. */
+    private boolean write(String name, HeldFile file) throws IOException {
+        Path target = below.path(name);
+        Path half = new Path(target.getParent(), "." + target.getName() + ".tegula-" + System.nanoTime());
+        try (OutputStream out = create(half, file.permission())) {
+            file.writeTo(out);
+        } catch (PairsLost e) {
+            disk.delete(half, false);
+            throw e.of(name);
+        } catch (IOException | RuntimeException e) {
+            disk.delete(half, false);
+            throw e;
+        }
+        disk.setTimes(half, file.modifiedMillis(), -1);
+        synchronized (tree) { // a file that has replaced this one must not be replaced by it
+            if (tree.at(name) != file) {
+                disk.delete(half, false);
+                return false;
+            }
+            if (!below.place(half, target)) {
+                disk.delete(half, false);
+            }
+            tree.take(name, file);
+        }
+        file.release();
+        return true;
+    }
+
+    private OutputStream create(Path path, FsPermission permission) throws IOException {
+        return disk.create(
+                path,
+                permission,
+                true,
+                HeldFiles.BUFFER_BYTES,
+                disk.getDefaultReplication(path),
+                disk.getDefaultBlockSize(path),
+                null);
+    }
+
+    /** Continues a file on the disk that was begun in memory. */
+    OutputStream goOn(String name, HeldFile file) throws IOException {
+        tree.take(name, file);
+        return create(below.path(name), file.permission());
+    }
+
+    /** Makes room; false if there is nothing that could go. */
+    boolean writeOldest() throws IOException {
+        for (String name = tree.oldest(); name != null; name = tree.oldest()) {
+            HeldFile file = tree.at(name);
+            if (file != null) {
+                write(name, file);
+                return true;
+            }
+        }
+        return false;
+    }
+}
