@@ -160,9 +160,17 @@ public final class CachedFileSystem extends PassingFileSystem implements PairFil
         return all;
     }
 
-    /** Puts everything in memory, over all file systems and users, into the file systems below. */
-    public static void writeAllToDisk() {
-        TREES.values().forEach(HeldTree::writeAllToDisk);
+    /**
+     * Puts everything in memory, over all file systems and users, into the file systems below.
+     *
+     * @throws IOException if some of it cannot be written; all else is
+     */
+    public static void writeAllToDisk() throws IOException {
+        FirstFault faults = new FirstFault();
+        for (HeldTree each : TREES.values()) {
+            faults.attempt(each::writeAllToDisk);
+        }
+        faults.rethrow();
     }
 
     @Override

@@ -36,8 +36,12 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
         held = new HeldFiles(this, new LocalBelow(disk), HELD, () -> held, conf);
     }
 
-    /** Puts everything on the disk: files that were not deleted may still be needed after the JVM's end. */
-    public void writeAllToDisk() {
+    /**
+     * Puts everything in memory on the disk.
+     *
+     * @throws IOException if some of it cannot be written; all else is
+     */
+    public void writeAllToDisk() throws IOException {
         held.flush().writeAll();
     }
 

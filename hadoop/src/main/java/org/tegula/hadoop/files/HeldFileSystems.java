@@ -117,6 +117,18 @@ public final class HeldFileSystems {
     }
 
     /**
+     * Puts everything in memory, of all file systems and users, into the file systems below.
+     *
+     * @throws IOException if some of it cannot be written; all else is
+     */
+    public void writeAllToDisk() throws IOException {
+        FirstFault faults = new FirstFault();
+        faults.attempt(local::writeAllToDisk);
+        faults.attempt(CachedFileSystem::writeAllToDisk);
+        faults.rethrow();
+    }
+
+    /**
      * Puts the files in memory at and below a path into the file system below.
      *
      * @param path that nothing need be held of

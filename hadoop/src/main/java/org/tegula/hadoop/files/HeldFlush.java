@@ -36,7 +36,7 @@ final class HeldFlush {
 
     /** Puts files on the disk when nobody uses them, and all of them at the end of the JVM. */
     void writeAtExit() {
-        ShutdownHookManager.get().addShutdownHook(this::writeAll, SHUTDOWN_PRIORITY, SHUTDOWN_HOURS, TimeUnit.HOURS);
+        ShutdownHookManager.get().addShutdownHook(this::writeLast, SHUTDOWN_PRIORITY, SHUTDOWN_HOURS, TimeUnit.HOURS);
         Thread flusher = new Thread(this::writeIdle, "tegula-temporary-outputs");
         flusher.setDaemon(true);
         flusher.start();
@@ -68,29 +68,47 @@ final class HeldFlush {
         }
     }
 
-    /** Puts everything on the disk: files that were not deleted may still be needed after the JVM's end. */
-    void writeAll() {
-        for (String root : tree.roots()) {
-            try {
-                tree.at(root);
-                write(root);
-            } catch (IOException | RuntimeException e) {
-                LOG.error("{} was kept in memory and cannot be written: it is lost", root, e);
-            }
+    /** Files that were not deleted may still be needed after the JVM's end. */
+    private void writeLast() {
+        try {
+            writeAll();
+        } catch (IOException | RuntimeException e) {
+            LOG.error("What was in memory alone and could not be written is lost with this JVM", e);
         }
     }
 
-    /** Moves the files at or below a name to the disk. */
+    /** Moves everything to the disk, as {@link #write} does. */
+    void writeAll() throws IOException {
+        FirstFault faults = new FirstFault();
+        for (String root : tree.roots()) {
+            tree.at(root);
+            faults.attempt(() -> write(root));
+        }
+        faults.rethrow();
+    }
+
+    /** Moves the files at or below a name to the disk: all that can be written, and each other one is named in the log. */
     void write(String name) throws IOException {
+        FirstFault faults = new FirstFault();
         for (String each : tree.under(name)) {
-            HeldFile file = tree.at(each);
-            if (file != null && file.isFolder()) {
-                disk.mkdirs(below.path(each));
-                continue;
+            try {
+                writeOne(each);
+            } catch (IOException | RuntimeException e) {
+                LOG.error("{} is in memory alone and cannot be written", each, e);
+                faults.note(e);
             }
-            while (file != null && file.isComplete() && !write(each, file)) {
-                file = tree.at(each);
-            }
+        }
+        faults.rethrow();
+    }
+
+    private void writeOne(String name) throws IOException {
+        HeldFile file = tree.at(name);
+        if (file != null && file.isFolder()) {
+            disk.mkdirs(below.path(name));
+            return;
+        }
+        while (file != null && file.isComplete() && !write(name, file)) {
+            file = tree.at(name);
         }
     }
 

@@ -39,7 +39,7 @@ final class HeldTree {
     }
 
     /** Puts all files into the file system below. */
-    void writeAllToDisk() {
+    void writeAllToDisk() throws IOException {
         HeldFiles writer = keeper();
         if (writer != null) {
             writer.flush().writeAll();

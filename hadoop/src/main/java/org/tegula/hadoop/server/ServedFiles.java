@@ -48,8 +48,7 @@ final class ServedFiles {
     void drop(String path) throws IOException {
         if (path.isEmpty()) {
             cache.clear();
-            files.local().writeAllToDisk();
-            CachedFileSystem.writeAllToDisk();
+            files.writeAllToDisk();
         } else {
             Path whole = new Path(path);
             cache.forget(files.of(whole).makeQualified(whole).toString());

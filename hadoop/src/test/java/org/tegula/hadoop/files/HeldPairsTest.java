@@ -12,6 +12,7 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -41,6 +42,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.tegula.hadoop.cache.BlockCursor;
 import org.tegula.hadoop.cache.PairBlock;
 import org.tegula.hadoop.cache.PairCache;
+import org.tegula.hadoop.cache.PairsLost;
+import org.tegula.hadoop.cache.PlacedPairs;
 import org.tegula.hadoop.cache.SequencePairsWriter;
 import org.tegula.hadoop.live.KnownSize;
 
@@ -282,6 +285,40 @@ class HeldPairsTest {
         try (var left = Files.list(folder.resolve("temp"))) {
             assertEquals(0, left.count());
         }
+    }
+
+    /** The place that alone had the pairs of one file is gone. */
+    @Test
+    void aFileThatIsLostTakesNoOtherAlong() throws IOException {
+        HeldFileSystem raw = (HeldFileSystem) files.getRaw();
+        for (int i = 0; i < 4; i++) {
+            Path file = new Path(root, "file" + i);
+            if (i == 1) {
+                assertTrue(raw.held().addPairs(file, new PlacedPairs(100, 0, new Gone(), conf)));
+            } else {
+                write(file.getName(), true, pairs(i, 5, 100));
+            }
+        }
+        PairsLost lost = assertThrows(PairsLost.class, () -> raw.writeToDisk(root));
+        assertTrue(lost.getMessage().contains("it alone had " + folder.resolve("temp/file1")), lost.getMessage());
+        for (int i = 0; i < 4; i++) {
+            assertEquals(i != 1, Files.exists(folder.resolve("temp/file" + i)), "file" + i);
+        }
+    }
+
+    private static final class Gone implements PlacedPairs.Source {
+        @Override
+        public String id() {
+            return "gone";
+        }
+
+        @Override
+        public void writeTo(OutputStream out) throws IOException {
+            throw new PairsLost("Place 1");
+        }
+
+        @Override
+        public void release() {}
     }
 
     /** Writes itself to nothing but a stream of Hadoop's kind. */
