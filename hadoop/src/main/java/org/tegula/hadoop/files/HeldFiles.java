@@ -34,8 +34,6 @@ import org.tegula.hadoop.memory.NoRoomException;
 final class HeldFiles implements Overlay {
     private static final Logger LOG = LoggerFactory.getLogger(HeldFiles.class);
     static final int BUFFER_BYTES = 1 << 16;
-    private static final short USER_ENTERS = 0300;
-
     private final FileSystem whole;
     private final Below below;
     private final FileSystem disk;
@@ -53,7 +51,7 @@ final class HeldFiles implements Overlay {
         this.disk = below.files();
         this.tree = tree;
         this.keepers = keepers;
-        this.flush = new HeldFlush(below, tree);
+        this.flush = new HeldFlush(below, tree, conf);
         this.conf = conf;
         this.cache = PairCache.shared(conf);
         long seconds = conf.getLong(Settings.TEMPORARY_SECONDS, Settings.TEMPORARY_SECONDS_DEFAULT);
@@ -266,6 +264,9 @@ final class HeldFiles implements Overlay {
             return false;
         }
         file.setPermission(permission);
+        if (file.isFolder() && disk.exists(path)) {
+            disk.setPermission(path, permission);
+        }
         return true;
     }
 
@@ -347,7 +348,10 @@ final class HeldFiles implements Overlay {
         return true;
     }
 
-    /** Makes the folder of a path, and all above it. On HDFS, each gets the permission of the one above it, and its user enters. */
+    /**
+     * Makes the folder of a path, and all above it. On HDFS, each gets the permission of the one above it, and its user may create
+     * files.
+     */
     private boolean mkdirsAbove(Path path) throws IOException {
         Path folder = path.getParent();
         boolean isNew = !below.isLocal() && !exists(folder);
@@ -357,7 +361,7 @@ final class HeldFiles implements Overlay {
         HeldFile made = isNew ? find(folder) : null;
         if (made != null) {
             short above = status(folder.getParent()).getPermission().toShort();
-            made.setPermission(new FsPermission((short) (above | USER_ENTERS)));
+            made.setPermission(new FsPermission((short) (above | HeldFlush.USER_CREATES)));
         }
         return true;
     }
@@ -460,6 +464,7 @@ final class HeldFiles implements Overlay {
         synchronized (tree) {
             tree.removeAll(target);
             if (disk.exists(from)) {
+                flush.makeFolder(HeldTree.parent(target));
                 disk.mkdirs(to.getParent());
                 if (!disk.rename(from, to)) {
                     throw new IOException("The disk does not rename " + from + " to " + to);

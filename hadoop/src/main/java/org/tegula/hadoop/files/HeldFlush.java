@@ -2,7 +2,10 @@ package org.tegula.hadoop.files;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.Collections;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
@@ -19,19 +22,22 @@ final class HeldFlush {
     private static final Logger LOG = LoggerFactory.getLogger(HeldFlush.class);
     /** Before Hadoop closes its file systems. */
     private static final int SHUTDOWN_PRIORITY = 15;
-    /** A full memory takes a slow disk minutes. Hadoop's own limit is 30 seconds, after which the rest of the files would be lost. */
+    /** A full memory takes a slow disk minutes. By Hadoop's own limit, the rest of the files would be lost after 30 seconds. */
     private static final long SHUTDOWN_HOURS = 24;
 
     private static final long LOOK_MILLIS = 1000;
+    static final short USER_CREATES = 0300;
 
     private final Below below;
     private final FileSystem disk;
     private final HeldTree tree;
+    private final FsPermission umask;
 
-    HeldFlush(Below below, HeldTree tree) {
+    HeldFlush(Below below, HeldTree tree, Configuration conf) {
         this.below = below;
         this.disk = below.files();
         this.tree = tree;
+        this.umask = FsPermission.getUMask(conf);
     }
 
     /** Puts files on the disk when nobody uses them, and all of them at the end of the JVM. */
@@ -90,7 +96,8 @@ final class HeldFlush {
     /** Moves the files at or below a name to the disk: all that can be written, and each other one is named in the log. */
     void write(String name) throws IOException {
         FirstFault faults = new FirstFault();
-        for (String each : tree.under(name)) {
+        List<String> all = tree.under(name);
+        for (String each : all) {
             try {
                 writeOne(each);
             } catch (IOException | RuntimeException e) {
@@ -98,13 +105,15 @@ final class HeldFlush {
                 faults.note(e);
             }
         }
+        Collections.reverse(all);
+        all.forEach(each -> faults.attempt(() -> close(each)));
         faults.rethrow();
     }
 
     private void writeOne(String name) throws IOException {
         HeldFile file = tree.at(name);
         if (file != null && file.isFolder()) {
-            disk.mkdirs(below.path(name));
+            makeFolder(name);
             return;
         }
         while (file != null && file.isComplete() && !write(name, file)) {
@@ -112,9 +121,49 @@ final class HeldFlush {
         }
     }
 
+    /**
+     * Makes a folder that is in memory, and those above it, with their permissions. Its user can create files in it until
+     * {@link #close}.
+     */
+    void makeFolder(String name) throws IOException {
+        HeldFile folder = tree.at(name);
+        Path path = below.path(name);
+        if (folder == null || disk.exists(path)) {
+            return;
+        }
+        makeFolder(HeldTree.parent(name));
+        FsPermission opened = opened(folder);
+        disk.mkdirs(path, opened);
+        permit(path, opened);
+    }
+
+    private static FsPermission opened(HeldFile folder) {
+        return new FsPermission((short) (folder.permission().toShort() | USER_CREATES));
+    }
+
+    /** Takes from a folder what its user was allowed for its files alone, unless somebody has changed its permission since. */
+    private void close(String name) throws IOException {
+        HeldFile folder = tree.at(name);
+        if (folder == null || !folder.isFolder() || opened(folder).equals(folder.permission())) {
+            return;
+        }
+        Path path = below.path(name);
+        if (disk.exists(path) && disk.getFileStatus(path).getPermission().equals(opened(folder))) {
+            disk.setPermission(path, folder.permission());
+        }
+    }
+
+    /** Gives a new file or folder the bits that Hadoop's umask has taken: a held file's permission has been through it before. */
+    private void permit(Path path, FsPermission permission) throws IOException {
+        if (!permission.applyUMask(umask).equals(permission)) {
+            disk.setPermission(path, permission);
+        }
+    }
+
     /** Moves a file to the disk; false if it is not there any more, or another has its name. */
     private boolean write(String name, HeldFile file) throws IOException {
         Path target = below.path(name);
+        makeFolder(HeldTree.parent(name));
         Path half = new Path(target.getParent(), "." + target.getName() + ".tegula-" + System.nanoTime());
         try (OutputStream out = create(half, file.permission())) {
             file.writeTo(out);
@@ -141,7 +190,7 @@ final class HeldFlush {
     }
 
     private OutputStream create(Path path, FsPermission permission) throws IOException {
-        return disk.create(
+        OutputStream out = disk.create(
                 path,
                 permission,
                 true,
@@ -149,10 +198,18 @@ final class HeldFlush {
                 disk.getDefaultReplication(path),
                 disk.getDefaultBlockSize(path),
                 null);
+        try {
+            permit(path, permission);
+            return out;
+        } catch (IOException | RuntimeException e) {
+            out.close();
+            throw e;
+        }
     }
 
     /** Continues a file on the disk that was begun in memory. */
     OutputStream goOn(String name, HeldFile file) throws IOException {
+        makeFolder(HeldTree.parent(name));
         tree.take(name, file);
         return create(below.path(name), file.permission());
     }

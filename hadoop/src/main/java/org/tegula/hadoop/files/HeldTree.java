@@ -90,7 +90,7 @@ final class HeldTree {
         return null;
     }
 
-    private static String parent(String name) {
+    static String parent(String name) {
         return name.substring(0, Math.max(0, name.lastIndexOf('/')));
     }
 

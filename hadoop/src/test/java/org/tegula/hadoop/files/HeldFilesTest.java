@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -115,6 +116,61 @@ class HeldFilesTest {
         ((HeldFileSystem) files.getRaw()).writeAllToDisk();
         assertEquals("text", Files.readString(onDisk(new Path(root, "a/b"))));
         assertTrue(Files.isDirectory(onDisk(new Path(root, "c"))));
+    }
+
+    /** Permissions that the umask would not give, and a folder that nothing can be created in afterwards. */
+    @Test
+    void keepsItsPermissionsOnTheDisk() throws IOException {
+        Path open = new Path(root, "open/all");
+        Path closed = new Path(root, "closed/own");
+        Path alone = new Path(root, "alone/own");
+        for (Path each : List.of(open, closed, alone)) {
+            write(files, each, "text");
+        }
+        files.setPermission(root, new FsPermission((short) 0700));
+        files.setPermission(open.getParent(), new FsPermission((short) 01777));
+        files.setPermission(closed.getParent(), new FsPermission((short) 0550));
+        files.setPermission(alone.getParent(), new FsPermission((short) 0770));
+        files.setPermission(open, new FsPermission((short) 0666));
+        files.setPermission(closed, new FsPermission((short) 0400));
+        HeldFileSystem raw = (HeldFileSystem) files.getRaw();
+        raw.writeToDisk(alone);
+        assertEquals("rwxrwx---", permissions(alone.getParent()));
+        files.setPermission(alone.getParent(), new FsPermission((short) 0711));
+        raw.writeAllToDisk();
+        assertEquals("rwx------", permissions(root));
+        assertEquals("rwxrwxrwx", permissions(open.getParent()));
+        assertEquals(01777, (int) Files.getAttribute(onDisk(open.getParent()), "unix:mode") & 07777);
+        assertEquals("rw-rw-rw-", permissions(open));
+        assertEquals("r-xr-x---", permissions(closed.getParent()));
+        assertEquals("r--------", permissions(closed));
+        assertEquals("rwx--x--x", permissions(alone.getParent()));
+        files.setPermission(closed.getParent(), new FsPermission((short) 0700));
+    }
+
+    private String permissions(Path path) throws IOException {
+        return PosixFilePermissions.toString(Files.getPosixFilePermissions(onDisk(path)));
+    }
+
+    /** Nobody else can read the file while it is written. */
+    @Test
+    void isPrivateFromItsFirstByteOnTheDisk() throws IOException {
+        PairCache cache = PairCache.shared(conf);
+        cache.clear();
+        long taken = cache.limitBytes() - cache.usedBytes() - (2 << 20);
+        assertTrue(cache.reserve(taken));
+        try {
+            Path file = new Path(root, "secret/file");
+            files.mkdirs(file.getParent());
+            files.setPermission(file.getParent(), new FsPermission((short) 0700));
+            try (FSDataOutputStream out = files.getRaw().create(file)) {
+                out.writeBytes("x".repeat(4 << 20));
+                assertTrue(Files.exists(onDisk(file)));
+                assertEquals("rwx------", permissions(file.getParent()));
+            }
+        } finally {
+            cache.release(taken);
+        }
     }
 
     @Test
