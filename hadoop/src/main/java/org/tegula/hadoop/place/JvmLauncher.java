@@ -67,9 +67,8 @@ final class JvmLauncher implements PlaceLauncher {
             }
         }
         options.addAll(StringUtils.getStringCollection(conf.get(Settings.PLACES_JAVA_OPTS), " \t\n"));
-        Path temporary = Path.of(conf.get("hadoop.tmp.dir"));
-        Files.createDirectories(temporary);
-        folder = temporary;
+        folder = Path.of(conf.get("hadoop.tmp.dir"));
+        Files.createDirectories(folder);
         return count;
     }
 
@@ -100,6 +99,7 @@ final class JvmLauncher implements PlaceLauncher {
         if (before != null) {
             before.end();
         }
+        Files.createDirectories(folder); // what clears temporary files may have taken it
         Path own = Files.createTempDirectory(folder, "tegula-place-" + invitation.number() + "-");
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());

@@ -128,19 +128,27 @@ final class PlaceHub implements Closeable {
             return;
         }
         threads.execute(() -> {
-            try {
-                launcher.start(new Invitation(
-                        socket.getInetAddress().getHostAddress(),
-                        socket.getLocalPort(),
-                        place.number(),
-                        HexFormat.of().formatHex(secret)));
-            } catch (IOException | RuntimeException e) {
-                LOG.error("Place {} cannot be started", place.number(), e);
-                place.refuse("it cannot be started: " + e);
-            } finally {
-                starting.remove(place.number());
+            Exception refusal = launch(place);
+            starting.remove(place.number());
+            if (refusal != null) { // from now on it can be started again
+                place.refuse("it cannot be started: " + refusal);
             }
         });
+    }
+
+    /** Returns why a place cannot be started; null if it is. */
+    private Exception launch(RemotePlace place) {
+        try {
+            launcher.start(new Invitation(
+                    socket.getInetAddress().getHostAddress(),
+                    socket.getLocalPort(),
+                    place.number(),
+                    HexFormat.of().formatHex(secret)));
+            return null;
+        } catch (IOException | RuntimeException e) {
+            LOG.error("Place {} cannot be started", place.number(), e);
+            return e;
+        }
     }
 
     private void accept() {

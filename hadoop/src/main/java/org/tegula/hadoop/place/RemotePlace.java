@@ -55,10 +55,11 @@ final class RemotePlace implements Place, PairCache.Listener {
         pid = process;
         data = dataAddress;
         folder = folderName;
+        refused = null;
         notifyAll();
     }
 
-    /** It cannot be started; who waits for it fails. */
+    /** It cannot be started: who waits for it fails, and who does so later has it started again. */
     synchronized void refuse(String why) {
         refused = why;
         notifyAll();
@@ -133,6 +134,10 @@ final class RemotePlace implements Place, PairCache.Listener {
     synchronized Calls await() throws PlaceLost, InterruptedException {
         long end = System.currentTimeMillis() + START_MILLIS;
         int ended = 0;
+        if (calls == null && refused != null) { // what was in its way, such as a full disk, may be gone
+            refused = null;
+            hub.start(this);
+        }
         while (calls == null && refused == null && System.currentTimeMillis() < end) {
             wait(Math.max(1, Math.min(LOOK_MILLIS, end - System.currentTimeMillis())));
             if (calls == null && !hub.mayConnect(this)) {

@@ -242,6 +242,18 @@ class PlaceFaultsTest {
         }
     }
 
+    @Test
+    void aPlaceCannotBeStartedForAWhile() throws Exception {
+        Path temporary = shared.resolve("server/tegula");
+        Path aside = Files.move(temporary, shared.resolve("aside"));
+        Files.createFile(temporary);
+        kill(places().get(0).pid());
+        Thread.sleep(2000);
+        Files.delete(temporary);
+        Files.move(aside, temporary);
+        assertNextJobIsRight();
+    }
+
     /** A stopped process keeps its connections: it is its silence that tells. */
     @Test
     void aPlaceIsStopped() throws Exception {

@@ -1,0 +1,93 @@
+package org.tegula.hadoop.place;
+
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.Socket;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.io.Text;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What the driver makes of a place that does not start. */
+@Timeout(60)
+class RemotePlaceTest {
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final Starter starter = new Starter();
+    private PlaceHub hub;
+    private RemotePlace place;
+
+    /** Connects in the place of a new process, or fails. */
+    private final class Starter implements PlaceLauncher {
+        private volatile boolean fails = true;
+        private volatile int starts;
+        private volatile Calls latest;
+
+        @Override
+        public int prepare(String setting, Configuration conf) {
+            return 1;
+        }
+
+        @Override
+        public void start(Invitation invitation) throws IOException {
+            starts++;
+            if (fails) {
+                throw new IOException("There is no room");
+            }
+            Socket socket = new Socket(invitation.host(), invitation.port());
+            Handshake.prove(socket, invitation.secretBytes(), false);
+            latest = new Calls(socket, 0, (op, in) -> Body.EMPTY, threads, why -> {});
+            latest.start("driver");
+            latest.send(Op.HELLO, out -> {
+                out.writeInt(invitation.number());
+                out.writeLong(starts);
+                Text.writeString(out, "");
+            });
+        }
+
+        @Override
+        public void close() {
+            if (latest != null) {
+                latest.close();
+            }
+        }
+    }
+
+    @BeforeEach
+    void open() throws IOException {
+        hub = new PlaceHub(new Configuration(), starter, 1, 1);
+        place = hub.places().get(0);
+    }
+
+    @AfterEach
+    void close() {
+        hub.close();
+        threads.shutdownNow();
+    }
+
+    @Test
+    void aPlaceThatCouldNotBeStartedIsStartedForTheNextJob() throws Exception {
+        for (int i = 0; i < 2; i++) {
+            String why = assertThrows(PlaceLost.class, place::await).getMessage();
+            assertTrue(why.endsWith("it cannot be started: java.io.IOException: There is no room"), why);
+        }
+        starter.fails = false;
+        Calls first = place.await();
+        assertNotNull(first);
+        starter.fails = true;
+        int starts = starter.starts;
+        starter.latest.close();
+        while (starter.starts == starts) {
+            Thread.sleep(10);
+        }
+        assertThrows(PlaceLost.class, place::await);
+        starter.fails = false;
+        assertNotNull(place.await());
+    }
+}
