@@ -171,10 +171,11 @@ final class RemotePlace implements Place, PairCache.Listener {
                 job.resources().splits().contents(job.resources().conf()));
     }
 
-    void begun(RemotePlaceJob job) throws PlaceLost {
+    /** Tells a job of the loss of the process where it has begun from now on; fails if another one is the place already. */
+    void begun(RemotePlaceJob job, Calls there) throws PlaceLost {
         jobs.add(job);
         synchronized (this) {
-            if (calls == null) {
+            if (calls != there) {
                 throw new PlaceLost(name(), Calls.CONNECTION_ENDED);
             }
         }

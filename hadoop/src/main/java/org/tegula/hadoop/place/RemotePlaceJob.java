@@ -82,7 +82,7 @@ final class RemotePlaceJob implements PlaceJob {
             begin(now, spec);
             calls = now;
             folder = place.folder();
-            place.begun(this);
+            place.begun(this, now);
         }
         if (ofReduce && !isShuffled) {
             List<String> peers = place.peers(); // with map output of the job, they cannot be replaced without its loss

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What the driver makes of a place that does not start. */
+/** What the driver makes of a place that does not start, or is lost. */
 @Timeout(60)
 class RemotePlaceTest {
     private final ExecutorService threads = Executors.newCachedThreadPool();
@@ -89,5 +89,21 @@ class RemotePlaceTest {
         assertThrows(PlaceLost.class, place::await);
         starter.fails = false;
         assertNotNull(place.await());
+    }
+
+    /** It was not told of the loss, because it was not yet among the jobs of the place. */
+    @Test
+    void aJobHasNotBegunAtAPlaceThatIsAnotherProcessNow() throws Exception {
+        starter.fails = false;
+        Calls first = place.await();
+        starter.latest.close();
+        Calls second = first;
+        while (second == first) {
+            second = place.await();
+        }
+        RemotePlaceJob job = new RemotePlaceJob(place, null);
+        assertThrows(PlaceLost.class, () -> place.begun(job, first));
+        place.begun(job, second);
+        place.ended(job);
     }
 }
