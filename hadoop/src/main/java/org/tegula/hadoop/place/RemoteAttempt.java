@@ -16,6 +16,7 @@ final class RemoteAttempt implements AttemptHandle {
     private volatile long heardNanos = System.nanoTime();
     private volatile AttemptFacts facts = new AttemptFacts(0, 0, "", new Counters());
     private volatile boolean stopped;
+    private boolean isAnswered;
     private MapOutput output;
 
     RemoteAttempt(RemotePlaceJob part, TaskAttemptID id, Op op, Body task) {
@@ -43,7 +44,7 @@ final class RemoteAttempt implements AttemptHandle {
         }
         Message answer = await(call);
         part.takeNews(answer);
-        hear(AttemptFacts.read(answer));
+        hearLast(AttemptFacts.read(answer));
         boolean leavesCommit = answer.readBoolean();
         output = op == Op.MAP ? MapOutput.read(answer) : null;
         if (leavesCommit) {
@@ -66,8 +67,20 @@ final class RemoteAttempt implements AttemptHandle {
         }
     }
 
-    /** Takes a report of its place. */
-    void hear(AttemptFacts now) {
+    /** Takes a report of its place. One that another thread has read before the answer may come after it: it counts no more. */
+    synchronized void hear(AttemptFacts now) {
+        if (!isAnswered) {
+            take(now);
+        }
+    }
+
+    /** Takes what the place says with its answer. */
+    synchronized void hearLast(AttemptFacts last) {
+        isAnswered = true;
+        take(last);
+    }
+
+    private void take(AttemptFacts now) {
         facts = now;
         heardNanos = Math.max(heardNanos, System.nanoTime() - now.silentNanos());
     }

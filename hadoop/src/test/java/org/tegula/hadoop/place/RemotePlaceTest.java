@@ -1,5 +1,6 @@
 package org.tegula.hadoop.place;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -10,12 +11,14 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Text;
+import org.apache.hadoop.mapred.Counters;
+import org.apache.hadoop.mapred.TaskAttemptID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What the driver makes of a place that does not start, or is lost. */
+/** What the driver makes of a place that does not start, is lost, or reports late. */
 @Timeout(60)
 class RemotePlaceTest {
     private final ExecutorService threads = Executors.newCachedThreadPool();
@@ -105,5 +108,23 @@ class RemotePlaceTest {
         assertThrows(PlaceLost.class, () -> place.begun(job, first));
         place.begun(job, second);
         place.ended(job);
+    }
+
+    /** Reports are read by other threads than answers. */
+    @Test
+    void aReportThatComesAfterTheAnswerChangesNothing() {
+        RemoteAttempt attempt =
+                new RemoteAttempt(null, TaskAttemptID.forName("attempt_1_0001_m_000000_0"), Op.MAP, Body.EMPTY);
+        attempt.hear(facts(3));
+        assertEquals(3, attempt.counters().findCounter("group", "name").getValue());
+        attempt.hearLast(facts(7));
+        attempt.hear(facts(5));
+        assertEquals(7, attempt.counters().findCounter("group", "name").getValue());
+    }
+
+    private static AttemptFacts facts(long value) {
+        Counters counters = new Counters();
+        counters.findCounter("group", "name").setValue(value);
+        return new AttemptFacts(0, 0, "", counters);
     }
 }
