@@ -9,6 +9,7 @@ import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.net.URLConnection;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.CodeSource;
@@ -96,6 +97,11 @@ final class JobClasses {
         }
 
         @Override
+        public InputStream getResourceAsStream(String name) {
+            return stream(getResource(name));
+        }
+
+        @Override
         protected Class<?> findClass(String name) throws ClassNotFoundException {
             byte[] changed = changed(this, name);
             return changed == null
@@ -152,6 +158,11 @@ final class JobClasses {
         }
 
         @Override
+        public InputStream getResourceAsStream(String name) {
+            return stream(getResource(name));
+        }
+
+        @Override
         protected Class<?> findClass(String name) throws ClassNotFoundException {
             byte[] changed = changed(this, name);
             return changed == null
@@ -166,15 +177,35 @@ final class JobClasses {
 
     /** The bytes of a class that must not be loaded as it is; null for all others. */
     private static byte[] changed(URLClassLoader loader, String type) {
-        if (loader.findResource(file(type)) == null) {
+        URL found = loader.findResource(file(type));
+        if (found == null) {
             return null;
         }
-        try (InputStream in = loader.getResourceAsStream(file(type))) {
+        try (InputStream in = open(found)) {
             byte[] bytes = in.readAllBytes();
             byte[] changed = JobExit.in(bytes);
             return changed == bytes ? null : changed;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * Opens a resource by itself. Java keeps one open jar of each name for all loaders, and the first one that is closed closes it
+     * for all.
+     */
+    private static InputStream open(URL resource) throws IOException {
+        URLConnection connection = resource.openConnection();
+        connection.setUseCaches(false);
+        return connection.getInputStream();
+    }
+
+    /** Returns the stream of a resource for a program, to which one that cannot be read is not there. */
+    private static InputStream stream(URL resource) {
+        try {
+            return resource == null ? null : open(resource);
+        } catch (IOException e) {
+            return null;
         }
     }
 

@@ -1,16 +1,25 @@
 package org.tegula.hadoop.job;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.InputStream;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.apache.hadoop.mapred.JobConf;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.tegula.hadoop.JarOf;
 import org.tegula.hadoop.Settings;
 
@@ -109,6 +118,44 @@ class JobClassesTest {
         assertEquals(List.of(2, 4), foundByTwoJobs(folder.resolve("copy.jar"), other));
         conf.set("some.class", "NotThere");
         assertEquals(List.of(2, 2), foundByTwoJobs(folder.resolve("copy.jar"), other));
+    }
+
+    /** An open jar was shared by all loaders of the JVM, and closed by the first one that ended while others read it. */
+    @Test
+    void theEndOfAJobDoesNotDisturbOthersWithItsJar() throws Exception {
+        ExecutorService jobs = Executors.newFixedThreadPool(4);
+        try {
+            List<Future<Integer>> all = new ArrayList<>();
+            for (int i = 0; i < 500; i++) {
+                all.add(jobs.submit(() -> found(getClass().getClassLoader())));
+            }
+            for (Future<Integer> each : all) {
+                assertEquals(2, each.get());
+            }
+        } finally {
+            jobs.shutdownNow();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void theEndOfAJobDoesNotEndWhatOthersReadOfItsJar(boolean ownFirst) throws Exception {
+        conf.setBoolean("mapreduce.job.classloader", ownFirst);
+        URLClassLoader ends = load();
+        try (URLClassLoader goesOn = load()) {
+            try (InputStream read = goesOn.getResourceAsStream(NAME + ".class")) {
+                ends.getResourceAsStream(NAME + ".class").readNBytes(1);
+                ends.close();
+                assertEquals(0xCA, read.read());
+                assertTrue(read.readAllBytes().length > 100);
+            }
+            assertNull(goesOn.getResourceAsStream("none"));
+        }
+    }
+
+    private URLClassLoader load() throws Exception {
+        return JobClasses.load(
+                conf, JobJar.open(conf, "job_1_0001"), List.of(), getClass().getClassLoader());
     }
 
     @Test
