@@ -7,22 +7,31 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.util.Deque;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import org.apache.hadoop.io.DataOutputBuffer;
 import org.apache.hadoop.net.NetUtils;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Fetches pairs from other places. Connections are used again, by one stream at a time. */
 final class DataClient {
+    private static final Logger LOG = LoggerFactory.getLogger(DataClient.class);
     private static final int CONNECT_MILLIS = 10_000;
 
     private final byte[] secret;
+    private final int silenceMillis;
     private final Map<String, Deque<Connection>> idle = new ConcurrentHashMap<>();
 
-    DataClient(byte[] secret) {
+    /**
+     * @param silenceMillis after which a silent place counts as gone; 0 for never
+     */
+    DataClient(byte[] secret, int silenceMillis) {
         this.secret = secret;
+        this.silenceMillis = silenceMillis;
     }
 
     private record Connection(Socket socket, DataInputStream in, DataOutputStream out) implements Closeable {
@@ -54,7 +63,7 @@ final class DataClient {
         }
         try {
             connection.out.write(request.getData(), 0, request.getLength());
-            return new Chunks(connection, there, place);
+            return new Chunks(connection, there, place, silenceMillis);
         } catch (IOException e) {
             connection.close();
             throw e;
@@ -69,6 +78,7 @@ final class DataClient {
         try {
             socket.connect(NetUtils.createSocketAddr(address), CONNECT_MILLIS);
             Handshake.prove(socket, secret, false);
+            socket.setSoTimeout(silenceMillis);
             return new Connection(
                     socket,
                     new DataInputStream(new BufferedInputStream(socket.getInputStream(), DataServer.CHUNK_BYTES)),
@@ -80,14 +90,51 @@ final class DataClient {
     }
 
     /** Chunks of a connection, which is used again if all were read. */
-    private static final class Chunks extends ChunkStream {
+    private static final class Chunks extends ChunkStream implements Incoming.Abortable {
         private final Connection connection;
         private final Deque<Connection> idle;
+        private final String from;
+        private final int silenceMillis;
 
-        Chunks(Connection connection, Deque<Connection> idle, String from) {
+        Chunks(Connection connection, Deque<Connection> idle, String from, int silenceMillis) {
             super(connection.in, from);
             this.connection = connection;
             this.idle = idle;
+            this.from = from;
+            this.silenceMillis = silenceMillis;
+        }
+
+        @Override
+        public int read() throws IOException {
+            try {
+                return super.read();
+            } catch (SocketTimeoutException e) {
+                throw silent(e);
+            }
+        }
+
+        @Override
+        public int read(byte[] target, int start, int length) throws IOException {
+            try {
+                return super.read(target, start, length);
+            } catch (SocketTimeoutException e) {
+                throw silent(e);
+            }
+        }
+
+        private IOException silent(SocketTimeoutException cause) {
+            return new IOException(
+                    from + " was silent for " + silenceMillis / 1000 + " seconds, and has not sent all of its pairs",
+                    cause);
+        }
+
+        @Override
+        public void abort() {
+            try {
+                connection.close();
+            } catch (IOException e) {
+                LOG.debug("A connection could not be closed", e);
+            }
         }
 
         @Override
@@ -96,7 +143,7 @@ final class DataClient {
             try {
                 whole = isWhole();
             } finally {
-                if (whole) {
+                if (whole && !connection.socket.isClosed()) {
                     idle.push(connection);
                 } else {
                     connection.close();

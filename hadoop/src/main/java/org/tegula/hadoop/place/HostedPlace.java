@@ -46,17 +46,16 @@ final class HostedPlace implements Closeable {
     private final Map<String, HostedJob> jobs = new ConcurrentHashMap<>();
     private final AtomicInteger tasks = new AtomicInteger();
     private final BlockNews news = new BlockNews();
-    private final DataClient peers;
     private final DataServer data;
     private final Calls driver;
     private final FileCalls files;
     private volatile Hosting hosting;
+    private volatile DataClient peers;
     /** Those of the engine. */
     private volatile JobConf conf;
 
     private HostedPlace(Invitation invitation, Socket socket) throws IOException {
         byte[] secret = invitation.secretBytes();
-        peers = new DataClient(secret);
         data = new DataServer(socket.getLocalAddress(), secret, threads, new DataServer.Outputs() {
             @Override
             public RunEncoder encoder(String job, String attempt, int[] partitions, boolean objects)
@@ -85,7 +84,7 @@ final class HostedPlace implements Closeable {
             socket.connect(new InetSocketAddress(invitation.host(), invitation.port()));
             Handshake.prove(socket, invitation.secretBytes(), false);
             HostedPlace place = new HostedPlace(invitation, socket);
-            place.begin(invitation.number());
+            place.begin(invitation);
             return place;
         } catch (IOException | RuntimeException e) {
             socket.close();
@@ -93,21 +92,22 @@ final class HostedPlace implements Closeable {
         }
     }
 
-    private void begin(int number) throws IOException, InterruptedException {
+    private void begin(Invitation invitation) throws IOException, InterruptedException {
         driver.start("driver");
         Thread server = new Thread(data::serve, "tegula-place-data");
         server.setDaemon(true);
         server.start();
         Message answer = answerOf(driver.send(Op.HELLO, out -> {
-            out.writeInt(number);
+            out.writeInt(invitation.number());
             out.writeLong(ProcessHandle.current().pid());
             Text.writeString(out, data.address());
         }));
         int slots = answer.readInt();
         String folder = answer.text();
         conf = engineConf(SentSettings.read(answer));
+        peers = new DataClient(invitation.secretBytes(), PlaceHub.silenceMillis(conf));
         PairCache.shared(conf).listen(news);
-        hosting = Hosting.of(number, folder, slots, conf, work -> help(slots, work));
+        hosting = Hosting.of(invitation.number(), folder, slots, conf, work -> help(slots, work));
         ready.countDown();
         Thread reporter = new Thread(this::report, "tegula-place-reports");
         reporter.setDaemon(true);

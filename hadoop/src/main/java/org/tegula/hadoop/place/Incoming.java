@@ -4,8 +4,10 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.tegula.hadoop.api.PlaceCounter;
 import org.tegula.hadoop.live.LiveValues;
 import org.tegula.hadoop.live.Promises;
@@ -25,7 +27,16 @@ final class Incoming {
     private final Sources sources;
     private final LiveValues live;
     private final Map<String, Moved> moved = new HashMap<>();
+    /** Streams that wait for other machines. */
+    private final Set<Abortable> reading = new HashSet<>();
+
     private boolean closed;
+
+    /** A stream whose reader may wait for another machine. */
+    interface Abortable {
+        /** Lets the reader fail now, without a wait. */
+        void abort();
+    }
 
     /** Opens the streams of other places. */
     interface Sources {
@@ -76,11 +87,34 @@ final class Incoming {
         return moved.computeIfAbsent(output.attempt(), name -> new Moved(output));
     }
 
-    /** Gives up all copies. */
-    synchronized void close() {
-        closed = true;
-        moved.values().forEach(Moved::release);
-        moved.clear();
+    private synchronized void begin(InputStream stream) throws IOException {
+        if (stream instanceof Abortable remote) {
+            reading.add(remote);
+            if (closed) {
+                remote.abort();
+            }
+        }
+        if (closed) {
+            throw new IOException("The job has ended");
+        }
+    }
+
+    private synchronized void end(InputStream stream) {
+        if (stream instanceof Abortable remote) {
+            reading.remove(remote);
+        }
+    }
+
+    /** Gives up all copies. Those that are still fetched are waited for, so their streams end first. */
+    void close() {
+        List<Moved> all;
+        synchronized (this) {
+            closed = true;
+            reading.forEach(Abortable::abort);
+            all = new ArrayList<>(moved.values());
+            moved.clear();
+        }
+        all.forEach(Moved::release);
     }
 
     /** The partitions of this place. */
@@ -125,8 +159,13 @@ final class Incoming {
         private void fetch(int[] own, boolean objects) throws IOException {
             List<Run> copies;
             try (InputStream stream = sources.open(output, own, objects)) {
-                facts = new RunDecoder(stream, own.length, live, job.memory(), job.disk(), job.conf());
-                copies = facts.read(output.refs().size());
+                try {
+                    begin(stream);
+                    facts = new RunDecoder(stream, own.length, live, job.memory(), job.disk(), job.conf());
+                    copies = facts.read(output.refs().size());
+                } finally {
+                    end(stream);
+                }
             }
             if (released) {
                 copies.forEach(Run::release);

@@ -45,7 +45,7 @@ final class PlaceHub implements Closeable {
     /** Numbers of places whose processes are about to be started. */
     private final Set<Integer> starting = ConcurrentHashMap.newKeySet();
 
-    private final DataClient data = new DataClient(secret);
+    private final DataClient data;
     private final DriverFiles files;
     private final int silenceMillis;
     private volatile boolean closed;
@@ -60,7 +60,8 @@ final class PlaceHub implements Closeable {
         this.settings = SentSettings.all(conf);
         this.launcher = launcher;
         this.slotsPerPlace = slotsPerPlace;
-        silenceMillis = 1000 * conf.getInt(Settings.PLACES_LEASE_SECONDS, Settings.PLACES_LEASE_SECONDS_DEFAULT);
+        silenceMillis = silenceMillis(conf);
+        data = new DataClient(secret, silenceMillis);
         files = new HeldForPlaces(conf);
         socket.bind(new InetSocketAddress(
                 InetAddress.getByName(conf.getTrimmed(Settings.PLACES_HOST, Settings.SERVER_HOST_DEFAULT)), 0));
@@ -73,6 +74,11 @@ final class PlaceHub implements Closeable {
             start(each);
         }
         ShutdownHookManager.get().addShutdownHook(this::close, SHUTDOWN_PRIORITY);
+    }
+
+    /** After how long a silent place, or the data of one, counts as gone. */
+    static int silenceMillis(Configuration conf) {
+        return 1000 * conf.getInt(Settings.PLACES_LEASE_SECONDS, Settings.PLACES_LEASE_SECONDS_DEFAULT);
     }
 
     List<RemotePlace> places() {

@@ -38,7 +38,7 @@ class DataServerTest {
     private final MemoryBudget memory = new MemoryBudget(1 << 20);
     private final LiveValues live = new LiveValues(memory);
     private final byte[] secret = Handshake.newSecret();
-    private final DataClient client = new DataClient(secret);
+    private final DataClient client = new DataClient(secret, 30_000);
     /** What happens to the job before the next answer begins. */
     private Runnable meanwhile = () -> {};
 
