@@ -44,8 +44,11 @@ final class JvmLauncher implements PlaceLauncher {
     private Path folder;
 
     private record Child(Process process, Path folder) {
+        /** Its tasks may have started processes, which only now can be told from others. */
         void end() {
+            List<ProcessHandle> below = process.descendants().toList();
             process.destroyForcibly();
+            below.forEach(ProcessHandle::destroyForcibly);
             FileUtil.fullyDelete(folder.toFile());
         }
     }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.FileOutputCommitter;
@@ -49,10 +50,11 @@ public abstract class Attempt implements AttemptHandle {
         return id;
     }
 
-    /** Asks the attempt to stop at its next record; the caller also interrupts its thread. */
+    /** Asks the attempt to stop at its next record; the caller also interrupts its thread. If it goes on, its processes end. */
     @Override
     public final void stop() {
         reporter.stop();
+        TaskProcesses.endSoon(id.toString());
     }
 
     @Override
@@ -93,6 +95,7 @@ public abstract class Attempt implements AttemptHandle {
             reporter.check();
             commit(context);
         } catch (Throwable e) {
+            TaskProcesses.end(Set.of(id.toString()));
             abandonCopies();
             FileCommit.abort(committer, context);
             throw e;
