@@ -71,11 +71,18 @@ public final class EngineServer implements Closeable {
             calls = listen(conf, new ServedEngine(engine, site, folder, leases, page), leases, host, port);
         } catch (IOException | RuntimeException e) {
             page.close();
-            log.close();
+            giveUp();
             throw e;
         }
         tokenFile = ServerSecret.file(site, address().getPort());
-        secret.write(tokenFile);
+        try {
+            secret.write(tokenFile);
+        } catch (IOException | RuntimeException e) {
+            calls.stop();
+            page.close();
+            giveUp();
+            throw e;
+        }
         calls.start();
         clock.scheduleWithFixedDelay(() -> leases.expired().forEach(EngineServer::end), 1, 1, TimeUnit.SECONDS);
     }
@@ -100,12 +107,19 @@ public final class EngineServer implements Closeable {
         try {
             return new ServerPage(engine, secret, log, port);
         } catch (IOException | IllegalArgumentException e) {
-            log.close();
+            giveUp();
             throw new IOException(
                     "The server's page cannot listen at port " + port + " (" + e.getMessage() + "): set "
                             + Settings.SERVER_PAGE_PORT + " to a port that is free, or to 0 for any",
                     e);
         }
+    }
+
+    /** Leaves nothing of a server that does not begin. */
+    private void giveUp() {
+        clock.shutdownNow();
+        log.close();
+        FileUtil.fullyDelete(folder.toFile());
     }
 
     private static void end(Job job) {
