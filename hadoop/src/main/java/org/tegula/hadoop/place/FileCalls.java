@@ -75,7 +75,9 @@ final class FileCalls implements DriverFiles {
             Thread.currentThread().interrupt();
             throw (IOException) new InterruptedIOException("The task was stopped").initCause(e);
         } catch (ExecutionException e) {
-            throw new IOException(e.getCause().toString(), e.getCause());
+            throw e.getCause() instanceof RemoteFault fault
+                    ? fault.ofFiles()
+                    : new IOException(e.getCause().toString(), e.getCause());
         }
     }
 

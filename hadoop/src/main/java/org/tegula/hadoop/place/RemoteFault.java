@@ -32,6 +32,26 @@ final class RemoteFault extends Exception {
         return new RemoteFault(text, stack + (stack.endsWith("\n") ? "" : "\n") + "\tat " + place + "\n");
     }
 
+    /**
+     * Returns the same as a fault of files, which programs tell apart by its class: of the class that it had, if that is made of a
+     * message and this JVM has it.
+     */
+    IOException ofFiles() {
+        int colon = text.indexOf(": ");
+        String type = colon < 0 ? text : text.substring(0, colon);
+        String message = colon < 0 ? null : text.substring(colon + 2);
+        try {
+            IOException same = Class.forName(type)
+                    .asSubclass(IOException.class)
+                    .getConstructor(String.class)
+                    .newInstance(message);
+            same.initCause(this);
+            return same;
+        } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
+            return new IOException(text, this);
+        }
+    }
+
     @Override
     public String toString() {
         return text;
