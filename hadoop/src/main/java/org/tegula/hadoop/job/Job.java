@@ -67,6 +67,9 @@ public final class Job implements JobFacts {
     private Stage stage;
     private boolean killed;
     private int reruns;
+    /** Says that the output is in memory alone; empty if it is not. */
+    private Optional<String> held = Optional.empty();
+
     /** What the present run has lost; null if nothing. */
     private PlaceLost loss;
 
@@ -228,7 +231,8 @@ public final class Job implements JobFacts {
             try {
                 JobSplit.TaskSplitMetaInfo[] splits = folder.readSplits(id, conf);
                 makeTasks(splits.length, conf.getNumReduceTasks());
-                Optional<String> held = TemporaryOutput.hold(conf, places.areElsewhere());
+                // The output of an earlier run is there already, and as before.
+                held = TemporaryOutput.hold(conf, places.areElsewhere()).or(() -> held);
                 committer.setupJob(context);
                 state.setUp();
                 shuffled.addAll(map(splits));

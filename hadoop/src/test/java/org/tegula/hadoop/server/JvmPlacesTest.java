@@ -299,6 +299,9 @@ class JvmPlacesTest {
         }
     }
 
+    /** The same, with a promise. */
+    public static final class HaltsInAReduceForGood extends HaltsInAReduce implements ImmutableOutput {}
+
     private Job halting(boolean inMap, String out) throws IOException {
         Job job = counting(conf, folder.resolve(out));
         if (inMap) {
@@ -325,6 +328,21 @@ class JvmPlacesTest {
         job.getConfiguration().setInt(Settings.PLACES_RERUNS, 1);
         assertTrue(job.waitForCompletion(false));
         assertIsRight(folder.resolve("ours"));
+    }
+
+    /** The first run has made the output, but its note is for the run that succeeds. */
+    @Test
+    void aTemporaryOutputOfAJobThatRunsAgainIsSaidToBeInMemory() throws Exception {
+        conf.set("fs.file.impl", CachedLocalFileSystem.class.getName());
+        conf.setBoolean("fs.file.impl.disable.cache", true);
+        Job job = halting(false, "temp-ours");
+        job.setReducerClass(HaltsInAReduceForGood.class);
+        job.setOutputFormatClass(SequenceFileOutputFormat.class);
+        job.getConfiguration().setInt(Settings.PLACES_RERUNS, 1);
+        assertTrue(job.waitForCompletion(false));
+        assertFalse(Files.exists(folder.resolve("temp-ours/part-r-00000")));
+        String said = job.getStatus().getSchedulingInfo();
+        assertTrue(said.contains("temp-ours is in the memory of the engine alone"), said);
     }
 
     /** At least one place: another JVM may be on its way for one that was killed. */
