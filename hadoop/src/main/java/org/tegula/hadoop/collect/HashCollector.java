@@ -6,6 +6,7 @@ import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.tegula.hadoop.memory.Arena;
 import org.tegula.hadoop.memory.Ints;
+import org.tegula.hadoop.run.KeyOrders;
 import org.tegula.hadoop.run.RunWriter;
 
 /**
@@ -195,7 +196,7 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
 
     /** Sorts keys that are grouped by partition. */
     private void sort(int[] entries, int[] newest) {
-        Records records = new Records(context.conf().getOutputKeyComparator());
+        Records records = new Records(KeyOrders.sort(context.conf()));
         for (int entry : entries) {
             records.add(table.keyStart(entry), table.keyLength(entry), table.partition(entry));
         }
@@ -282,7 +283,7 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
             return;
         }
         combine(true);
-        Records records = new Records(context.conf().getOutputKeyComparator());
+        Records records = new Records(KeyOrders.sort(context.conf()));
         long bytes = 0;
         for (int entry = 0; entry < table.count(); entry++) {
             records.add(table.keyStart(entry), table.keyLength(entry), table.partition(entry));

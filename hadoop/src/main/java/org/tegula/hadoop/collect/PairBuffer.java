@@ -10,6 +10,7 @@ import org.tegula.hadoop.combine.Groups;
 import org.tegula.hadoop.live.LiveWriter;
 import org.tegula.hadoop.memory.Arena;
 import org.tegula.hadoop.memory.Ints;
+import org.tegula.hadoop.run.KeyOrders;
 import org.tegula.hadoop.run.Run;
 import org.tegula.hadoop.run.RunWriter;
 
@@ -32,7 +33,7 @@ final class PairBuffer<K, V> {
         keys = types.keysTo(bytes);
         values = types.valuesTo(bytes);
         this.live = live;
-        records = new Records(conf.getOutputKeyComparator());
+        records = new Records(KeyOrders.sort(conf));
     }
 
     void add(K key, V value, int partition) throws IOException {

@@ -3,6 +3,7 @@ package org.tegula.hadoop.collect;
 import java.io.IOException;
 import org.apache.hadoop.io.RawComparator;
 import org.apache.hadoop.util.QuickSort;
+import org.tegula.hadoop.run.KeyOrders;
 import org.tegula.hadoop.run.RunWriter;
 
 /**
@@ -17,7 +18,7 @@ final class SortCollector<K, V> extends RunCollector<K, V> {
 
     SortCollector(CollectContext<K, V> context) throws IOException {
         super(context);
-        grouping = context.conf().getCombinerKeyGroupingComparator();
+        grouping = KeyOrders.combinerGroups(context.conf());
         buffer = new PairBuffer<>(context.conf(), context.live());
     }
 

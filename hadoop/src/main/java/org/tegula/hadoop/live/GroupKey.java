@@ -13,6 +13,7 @@ import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.io.serializer.Deserializer;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.util.ReflectionUtils;
+import org.tegula.hadoop.run.KeyOrders;
 
 /**
  * The key object of a reduce of the {@code mapreduce} interface that leaves pairs as they are. Where keys that differ
@@ -58,7 +59,7 @@ public final class GroupKey implements RawComparator<Object> {
      */
     @SuppressWarnings("unchecked") // types of keys are known to the program alone
     public static GroupKey of(JobConf conf) {
-        RawComparator<Object> groups = conf.getOutputValueGroupingComparator();
+        RawComparator<Object> groups = KeyOrders.groups(conf);
         return groups.getClass() == EXACT.get(conf.getMapOutputKeyClass()) ? null : new GroupKey(conf, groups);
     }
 

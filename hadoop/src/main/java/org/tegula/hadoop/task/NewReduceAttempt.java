@@ -13,6 +13,7 @@ import org.apache.hadoop.mapreduce.task.ReduceContextImpl;
 import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl;
 import org.apache.hadoop.util.ReflectionUtils;
 import org.tegula.hadoop.live.GroupKey;
+import org.tegula.hadoop.run.KeyOrders;
 
 /** A reduce task of the {@code mapreduce} interface. Hadoop's own context reads groups from the merge. */
 @SuppressWarnings({"unchecked", "rawtypes"}) // types of keys and values are known to the program alone
@@ -52,7 +53,7 @@ final class NewReduceAttempt extends ReduceAttempt {
                             writer,
                             committer,
                             reporter,
-                            groupKey == null ? conf.getOutputValueGroupingComparator() : groupKey,
+                            groupKey == null ? KeyOrders.groups(conf) : groupKey,
                             keyClass(),
                             valueClass()) {
                         @Override

@@ -9,6 +9,7 @@ import org.apache.hadoop.mapred.Task;
 import org.apache.hadoop.mapred.TaskAttemptID;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.util.ReflectionUtils;
+import org.tegula.hadoop.run.KeyOrders;
 
 /** A reduce task of the {@code mapred} interface. Hadoop's own iterator reads groups from the merge. */
 @SuppressWarnings({"unchecked", "rawtypes"}) // types of keys and values are known to the program alone
@@ -49,7 +50,7 @@ final class OldReduceAttempt extends ReduceAttempt {
         Counters.Counter groups = reporter.getCounter(TaskCounter.REDUCE_INPUT_GROUPS);
         Task.CombineValuesIterator values = new Task.CombineValuesIterator(
                 input,
-                conf.getOutputValueGroupingComparator(),
+                KeyOrders.groups(conf),
                 keyClass(),
                 valueClass(),
                 readingConf(null),

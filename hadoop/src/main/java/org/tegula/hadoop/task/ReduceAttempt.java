@@ -13,6 +13,7 @@ import org.tegula.hadoop.live.GroupKey;
 import org.tegula.hadoop.live.LiveConf;
 import org.tegula.hadoop.live.LivePair;
 import org.tegula.hadoop.live.Promises;
+import org.tegula.hadoop.run.KeyOrders;
 import org.tegula.hadoop.run.Merge;
 import org.tegula.hadoop.run.Run;
 
@@ -54,7 +55,7 @@ public abstract class ReduceAttempt extends Attempt {
         live = promises() && Promises.passObjects(conf) ? new LivePair(job.live()) : null;
         int partition = id.getTaskID().getId();
         List<Run> runs = shuffled.runs(partition, reporter);
-        RawComparator<?> order = conf.getOutputKeyComparator();
+        RawComparator<?> order = KeyOrders.sort(conf);
         try (Merge merge = Merge.open(runs, partition, order, job.disk(), reporter)) {
             reporter.getCounter(TaskCounter.REDUCE_SHUFFLE_BYTES).increment(merge.totalBytes());
             reporter.setPosition(() -> SHUFFLED + (1 - SHUFFLED) * merge.fraction());

@@ -25,6 +25,12 @@ enum KeyKind {
         Writable draw(Random random) {
             return new Tag(random.nextInt(4), fruit(random));
         }
+    },
+    WORD(Word.class, true) {
+        @Override
+        Writable draw(Random random) {
+            return new Word(fruit(random));
+        }
     };
 
     private static final List<String> FRUITS =

@@ -1,0 +1,100 @@
+package org.tegula.hadoop.run;
+
+import java.util.Arrays;
+import org.apache.hadoop.io.RawComparator;
+import org.apache.hadoop.io.WritableComparator;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapreduce.MRJobConfig;
+import org.apache.hadoop.util.ReflectionUtils;
+
+/**
+ * The comparators of a job's keys, for one task each. A {@link WritableComparator} that reads keys as objects has one pair of
+ * them, so two threads must not share it. Hadoop makes a comparator that the job names anew each time, but hands out the same
+ * one again and again where the class of the keys has registered it: there every task has a JVM of its own.
+ */
+@SuppressWarnings("rawtypes") // types of keys are known to the comparators alone
+public final class KeyOrders {
+    private KeyOrders() {}
+
+    /**
+     * The order by which keys are sorted.
+     *
+     * @param conf of the job
+     * @return a comparator for one thread at a time
+     */
+    public static RawComparator sort(JobConf conf) {
+        return conf.get(MRJobConfig.KEY_COMPARATOR) == null ? ofClass(conf) : conf.getOutputKeyComparator();
+    }
+
+    /**
+     * The order by which a reducer's keys are grouped.
+     *
+     * @param conf of the job
+     * @return a comparator for one thread at a time
+     */
+    public static RawComparator groups(JobConf conf) {
+        return conf.get(MRJobConfig.GROUP_COMPARATOR_CLASS) == null
+                ? sort(conf)
+                : conf.getOutputValueGroupingComparator();
+    }
+
+    /**
+     * The order by which a combiner's keys are grouped.
+     *
+     * @param conf of the job
+     * @return a comparator for one thread at a time
+     */
+    public static RawComparator combinerGroups(JobConf conf) {
+        return conf.get(MRJobConfig.COMBINER_GROUP_COMPARATOR_CLASS) == null
+                ? sort(conf)
+                : conf.getCombinerKeyGroupingComparator();
+    }
+
+    private static RawComparator ofClass(JobConf conf) {
+        RawComparator found = conf.getOutputKeyComparator();
+        if (comparesBytes(found.getClass()) || conf.getOutputKeyComparator() != found) {
+            return found;
+        }
+        return hasOneForm(found.getClass()) ? again(found, conf) : new Locked(found);
+    }
+
+    /** Whether a comparator is one of Hadoop's for its own types: they look at bytes only, and any threads may share them. */
+    private static boolean comparesBytes(Class<?> type) {
+        return type != WritableComparator.class
+                && type.getPackage() == WritableComparator.class.getPackage()
+                && type.getClassLoader() == WritableComparator.class.getClassLoader();
+    }
+
+    /** Whether every instance was made without arguments. Of others, a new one may order keys in another way. */
+    private static boolean hasOneForm(Class<?> type) {
+        return Arrays.stream(type.getDeclaredConstructors())
+                .filter(each -> !each.isSynthetic())
+                .allMatch(each -> each.getParameterCount() == 0);
+    }
+
+    private static RawComparator again(RawComparator registered, JobConf conf) {
+        try {
+            return ReflectionUtils.newInstance(registered.getClass(), conf);
+        } catch (RuntimeException e) { // it cannot be made here, or only once
+            return new Locked(registered);
+        }
+    }
+
+    /** A comparator that tasks share, for one thread after the other. */
+    private record Locked(RawComparator shared) implements RawComparator<Object> {
+        @Override
+        public int compare(byte[] left, int leftAt, int leftLength, byte[] right, int rightAt, int rightLength) {
+            synchronized (shared) {
+                return shared.compare(left, leftAt, leftLength, right, rightAt, rightLength);
+            }
+        }
+
+        @Override
+        @SuppressWarnings("unchecked")
+        public int compare(Object left, Object right) {
+            synchronized (shared) {
+                return shared.compare(left, right);
+            }
+        }
+    }
+}
