@@ -39,6 +39,16 @@ public record InputPart(Object split, Class<?> format) {
         return TAGGED.contains(split.getClass().getName()) ? (Class<?>) get(split, "getMapperClass") : Object.class;
     }
 
+    /**
+     * Whether the objects that a reader of the {@code mapred} interface has filled may refer to what it fills again for its next
+     * pair.
+     *
+     * @return false for formats of Hadoop's own that are known
+     */
+    public boolean lends() {
+        return !SplitSource.isOfHadoop(format);
+    }
+
     private static Object get(Object split, String name) {
         try {
             Method method = split.getClass().getMethod(name);

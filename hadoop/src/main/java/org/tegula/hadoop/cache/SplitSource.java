@@ -37,6 +37,11 @@ record SplitSource(BlockKey key, FileSystem files, Path path) {
             "org.apache.hadoop.mapred.FixedLengthInputFormat",
             "org.apache.hadoop.mapred.SequenceFileAsBinaryInputFormat");
 
+    /** Whether a format is one of Hadoop's own for files of text, bytes or pairs. */
+    static boolean isOfHadoop(Class<?> format) {
+        return FORMATS.contains(formatName(format));
+    }
+
     private static final FileVersion NAMED = new FileVersion(0, 0, "", 0);
 
     /** Null if the pairs are not to be kept. */
@@ -45,9 +50,9 @@ record SplitSource(BlockKey key, FileSystem files, Path path) {
         if (split instanceof NamedSplit named) {
             return new SplitSource(key(named.getName(), 0, 0, identity(part.format())), null, null);
         }
-        String format = formatName(part.format());
-        if (!FORMATS.contains(format)
-                && !conf.getStringCollection(Settings.CACHE_FORMATS).contains(format)) {
+        if (!isOfHadoop(part.format())
+                && !conf.getStringCollection(Settings.CACHE_FORMATS)
+                        .contains(part.format().getName())) {
             return null;
         }
         if (split.getClass() == FileSplit.class) {

@@ -17,7 +17,8 @@ import org.tegula.hadoop.cache.InputPart;
 public final class Promises {
     /**
      * Hadoop's own that only pass pairs on. The mappers of {@code mapreduce} are not among them: their readers hand out the
-     * same objects again and again, and who has promised nothing may not be able to copy them.
+     * same objects again and again, and who has promised nothing may not be able to copy them. Those of {@code mapred} are
+     * only where their reader fills new objects.
      */
     private static final Set<Class<?>> KNOWN =
             Set.of(Reducer.class, IdentityMapper.class, InverseMapper.class, IdentityReducer.class);
@@ -61,8 +62,13 @@ public final class Promises {
         if (!conf.getUseNewMapper() && SkipBadRecords.getMapperMaxSkipRecords(conf) != 0) {
             return false;
         }
-        Class<?> mapper = mapper(conf);
-        return isMadeBy(DELEGATING.contains(mapper) ? InputPart.mapper(split) : mapper);
+        Class<?> ofJob = mapper(conf);
+        Class<?> mapper = DELEGATING.contains(ofJob) ? InputPart.mapper(split) : ofJob;
+        return ImmutableOutput.class.isAssignableFrom(mapper) || KNOWN.contains(mapper) && !lends(conf, split);
+    }
+
+    private static boolean lends(JobConf conf, Object split) {
+        return InputPart.of(split, conf.getInputFormat().getClass()).lends();
     }
 
     /**

@@ -57,7 +57,9 @@ final class Inputs {
         org.apache.hadoop.mapred.InputFormat format = conf.getInputFormat();
         CachedSplit cached = find(split, format.getClass());
         if (cached == null) {
-            return format.getRecordReader(split, conf, reporter);
+            org.apache.hadoop.mapred.RecordReader reader = format.getRecordReader(split, conf, reporter);
+            boolean lends = InputPart.of(split, format.getClass()).lends();
+            return promised ? new OldFreshReader(reader, lends, conf) : reader;
         }
         return cached.block() != null
                 ? new OldBlockReader(cached.block(), split, conf, known)

@@ -10,7 +10,7 @@ import org.tegula.hadoop.cache.PairBlock;
 import org.tegula.hadoop.live.KnownSize;
 
 /** Reads kept pairs, for the {@code mapred} interface. */
-final class OldBlockReader implements RecordReader<Object, Object> {
+final class OldBlockReader implements RecordReader<Object, Object>, OwnedPairs {
     private final PairBlock block;
     private final JobConf conf;
     private final KnownSize known;
@@ -39,8 +39,8 @@ final class OldBlockReader implements RecordReader<Object, Object> {
         return true;
     }
 
-    /** Advances to the next pair, whose objects must not be changed. */
-    boolean advance() throws IOException {
+    @Override
+    public boolean advance() throws IOException {
         if (!cursor.next()) {
             return false;
         }
@@ -51,13 +51,13 @@ final class OldBlockReader implements RecordReader<Object, Object> {
         return true;
     }
 
-    /** The key that {@link #advance} has found. */
-    Object key() {
+    @Override
+    public Object key() {
         return key;
     }
 
-    /** The value that {@link #advance} has found. */
-    Object value() {
+    @Override
+    public Object value() {
         return value;
     }
 

@@ -8,11 +8,9 @@ import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.RecordReader;
 
 /** A program's record reader of the {@code mapred} interface, counted. Several threads of a mapper may share it. */
-final class OldTrackedReader extends OldWrappedReader implements Closeable {
+final class OldTrackedReader extends OldWrappedReader implements OwnedPairs, Closeable {
     private final TaskReporter reporter;
     private final InputCounts counts;
-    private Object key;
-    private Object value;
     private boolean closed;
 
     private OldTrackedReader(RecordReader<?, ?> real, InputCounts counts, TaskReporter reporter) {
@@ -45,31 +43,31 @@ final class OldTrackedReader extends OldWrappedReader implements Closeable {
         return found;
     }
 
-    /** Advances to the next pair, which has objects of its own. */
-    boolean advance() throws IOException {
-        if (!(real instanceof OldBlockReader kept)) {
-            key = createKey();
-            value = createValue();
-            return next(key, value);
-        }
+    /** Advances to the next pair, which has objects of its own, of a reader for a mapper that changes no pair. */
+    @Override
+    public boolean advance() throws IOException {
         reporter.check();
-        boolean found = kept.advance();
+        long before = counts.before();
+        boolean found = owned().advance();
+        counts.addBytes(before);
         if (found) {
-            key = kept.key();
-            value = kept.value();
             counts.addRecord();
         }
         return found;
     }
 
-    /** The key that {@link #advance} has found. */
-    Object key() {
-        return key;
+    private OwnedPairs owned() {
+        return (OwnedPairs) real;
     }
 
-    /** The value that {@link #advance} has found. */
-    Object value() {
-        return value;
+    @Override
+    public Object key() {
+        return owned().key();
+    }
+
+    @Override
+    public Object value() {
+        return owned().value();
     }
 
     @Override
