@@ -66,7 +66,7 @@ public abstract class Combiner<K, V> {
      */
     public final void combine(Groups groups, PairSink<K, V> sink) throws IOException, InterruptedException {
         long[] emitted = {0};
-        PairReader<K, V> pairs = new PairReader<>(groups, factory, conf, inputs, reporter);
+        PairReader<K, V> pairs = new PairReader<>(groups, keysGoAlong(), factory, conf, inputs, reporter);
         run(pairs, (key, value) -> {
             emitted[0]++;
             reporter.progress();
@@ -75,6 +75,9 @@ public abstract class Combiner<K, V> {
         pairs.finish();
         outputs.increment(emitted[0]);
     }
+
+    /** Whether the key changes with the values of its group. */
+    abstract boolean keysGoAlong();
 
     abstract void run(PairReader<K, V> pairs, PairSink<K, V> sink) throws IOException, InterruptedException;
 }

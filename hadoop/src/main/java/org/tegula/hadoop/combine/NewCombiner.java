@@ -25,6 +25,11 @@ final class NewCombiner<K, V> extends Combiner<K, V> {
     }
 
     @Override
+    boolean keysGoAlong() {
+        return true;
+    }
+
+    @Override
     @SuppressWarnings("unchecked")
     void run(PairReader<K, V> pairs, PairSink<K, V> sink) throws IOException, InterruptedException {
         Reducer<K, V, K, V> combiner = (Reducer<K, V, K, V>) ReflectionUtils.newInstance(type, conf);

@@ -16,6 +16,11 @@ final class OldCombiner<K, V> extends Combiner<K, V> {
     }
 
     @Override
+    boolean keysGoAlong() {
+        return false;
+    }
+
+    @Override
     @SuppressWarnings("unchecked")
     void run(PairReader<K, V> pairs, PairSink<K, V> sink) throws IOException {
         Reducer<K, V, K, V> combiner = (Reducer<K, V, K, V>) ReflectionUtils.newInstance(conf.getCombinerClass(), conf);

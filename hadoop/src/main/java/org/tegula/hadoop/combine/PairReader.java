@@ -7,9 +7,13 @@ import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.util.Progressable;
 
-/** The pairs of groups as objects, which are reused from pair to pair, as combiners of Hadoop expect. */
+/**
+ * The pairs of groups as objects, which are reused from pair to pair, as combiners of Hadoop expect. Where keys of a group
+ * differ, the key goes along with the values under {@code mapreduce}, and stays the first one under {@code mapred}.
+ */
 final class PairReader<K, V> {
     private final Groups groups;
+    private final boolean keysGoAlong;
     private final Counters.Counter pairs;
     private final Progressable alive;
     private final BytesIn buffer = new BytesIn();
@@ -21,9 +25,16 @@ final class PairReader<K, V> {
     private long count;
 
     @SuppressWarnings("unchecked")
-    PairReader(Groups groups, SerializationFactory factory, JobConf conf, Counters.Counter pairs, Progressable alive)
+    PairReader(
+            Groups groups,
+            boolean keysGoAlong,
+            SerializationFactory factory,
+            JobConf conf,
+            Counters.Counter pairs,
+            Progressable alive)
             throws IOException {
         this.groups = groups;
+        this.keysGoAlong = keysGoAlong;
         this.pairs = pairs;
         this.alive = alive;
         keys = deserializer(factory, (Class<K>) conf.getMapOutputKeyClass());
@@ -63,7 +74,7 @@ final class PairReader<K, V> {
     }
 
     private void read() throws IOException {
-        if (first || !groups.sameKeys()) {
+        if (first || isKeyToFollow()) {
             readKey();
             first = false;
         }
@@ -77,7 +88,11 @@ final class PairReader<K, V> {
         groups.nextPair();
         readKey();
         groups.seek(position);
-        first = !groups.sameKeys();
+        first = isKeyToFollow();
+    }
+
+    private boolean isKeyToFollow() {
+        return keysGoAlong && !groups.sameKeys();
     }
 
     private void readKey() throws IOException {

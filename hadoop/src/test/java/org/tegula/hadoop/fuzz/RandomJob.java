@@ -28,6 +28,7 @@ import org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat;
  * @param reducer of either interface
  * @param sort the order of keys; null for that of their class
  * @param group the order by which keys are grouped; null for that by which they are sorted
+ * @param combined the order by which keys are grouped for the combiner; null for that by which they are sorted
  * @param reduces how many, 0 for a map alone
  * @param compress whether its output is compressed
  */
@@ -38,6 +39,7 @@ record RandomJob(
         Class<?> reducer,
         Class<?> sort,
         Class<?> group,
+        Class<?> combined,
         int reduces,
         boolean compress) {
     private static final List<Class<?>> MAPPERS = List.of(
@@ -69,7 +71,7 @@ record RandomJob(
 
     /** Returns a job of one reduce over texts, without random choices. */
     static RandomJob of(Class<?> reducer, Class<?> sort, Class<?> group) {
-        return new RandomJob(KeyKind.TEXT, NewPrograms.Passing.class, null, reducer, sort, group, 1, false);
+        return new RandomJob(KeyKind.TEXT, NewPrograms.Passing.class, null, reducer, sort, group, null, 1, false);
     }
 
     static RandomJob draw(KeyKind keys, Random random) {
@@ -81,6 +83,7 @@ record RandomJob(
                 any(combines ? COMBINED : REDUCERS, random),
                 combines ? null : keys.drawOrder(random),
                 combines ? null : keys.drawOrder(random),
+                combines ? keys.drawOrder(random) : null,
                 random.nextInt(8) == 0 ? 0 : random.nextInt(1, 4),
                 random.nextInt(4) == 0);
     }
@@ -139,6 +142,9 @@ record RandomJob(
         if (group != null) {
             job.setGroupingComparatorClass((Class<? extends RawComparator>) group);
         }
+        if (combined != null) {
+            job.setCombinerKeyGroupingComparatorClass((Class<? extends RawComparator>) combined);
+        }
     }
 
     private void write(Job job, JobConf settings) {
@@ -159,6 +165,7 @@ record RandomJob(
                 "reduce " + reducer.getName(),
                 "sort " + sort,
                 "group " + group,
+                "combined by " + combined,
                 "reduces " + reduces,
                 "compress " + compress);
     }
