@@ -202,7 +202,17 @@ public final class Job implements JobFacts {
                 }
             }
         } finally {
+            deleteFiles();
+        }
+    }
+
+    /** The job's own files, as far as they can be deleted: that does not change how it has ended. */
+    private void deleteFiles() {
+        resources.disk().delete();
+        try {
             folder.delete(conf);
+        } catch (IOException | RuntimeException e) {
+            LOG.warn("The staging folder {} of {} could not be deleted", folder.path(), id, e);
         }
     }
 
@@ -222,8 +232,9 @@ public final class Job implements JobFacts {
 
     private void execute() throws Exception {
         List<MapOutput> shuffled = new ArrayList<>();
-        try (JobScope scope =
-                JobScope.open(conf, id.toString(), LocalCache.workingFolders(conf), parentClasses, this::isKilled)) {
+        JobScope scope =
+                JobScope.open(conf, id.toString(), LocalCache.workingFolders(conf), parentClasses, this::isKilled);
+        try {
             useClasses(scope.classes());
             parts = places.begin(new PlacedJob(id, folder, user, resources, this::lost));
             JobContext context = new JobContextImpl(conf, id);
@@ -245,9 +256,18 @@ public final class Job implements JobFacts {
                 throw e;
             }
         } finally {
+            close(scope);
             shuffled.forEach(MapOutput::release);
             endParts();
-            resources.disk().delete();
+        }
+    }
+
+    /** The job's output may be committed by now, and is what it is whatever stays of the job's files. */
+    private void close(JobScope scope) {
+        try {
+            scope.close();
+        } catch (IOException | RuntimeException e) {
+            LOG.warn("Files of {} could not be deleted", id, e);
         }
     }
 

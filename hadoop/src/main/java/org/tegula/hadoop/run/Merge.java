@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import org.apache.hadoop.io.DataInputBuffer;
+import org.apache.hadoop.io.IOUtils;
 import org.apache.hadoop.io.RawComparator;
 import org.apache.hadoop.mapred.RawKeyValueIterator;
 import org.apache.hadoop.util.Progress;
@@ -57,8 +58,13 @@ public final class Merge implements RawKeyValueIterator, Closeable {
         }
         sources.sort(Comparator.comparingLong(Source::wholeBytes));
         List<Run> merged = new ArrayList<>();
-        shorten(sources, merged, comparator, disk, alive);
-        return new Merge(new MergeQueue(open(sources), comparator), merged, bytes);
+        try {
+            shorten(sources, merged, comparator, disk, alive);
+            return new Merge(new MergeQueue(open(sources), comparator), merged, bytes);
+        } catch (Throwable e) {
+            merged.forEach(Run::release);
+            throw e;
+        }
     }
 
     /** Merges the shortest of the runs on disk until few enough are left. */
@@ -93,8 +99,13 @@ public final class Merge implements RawKeyValueIterator, Closeable {
 
     private static List<RunCursor> open(List<Source> sources) throws IOException {
         List<RunCursor> cursors = new ArrayList<>();
-        for (Source source : sources) {
-            cursors.add(source.run.open(source.partition));
+        try {
+            for (Source source : sources) {
+                cursors.add(source.run.open(source.partition));
+            }
+        } catch (Throwable e) {
+            IOUtils.closeStreams(cursors.toArray(Closeable[]::new));
+            throw e;
         }
         return cursors;
     }
@@ -146,7 +157,7 @@ public final class Merge implements RawKeyValueIterator, Closeable {
     }
 
     @Override
-    public void close() throws IOException {
+    public void close() {
         queue.close();
         merged.forEach(Run::release);
     }

@@ -3,6 +3,7 @@ package org.tegula.hadoop.run;
 import java.io.Closeable;
 import java.io.IOException;
 import java.util.List;
+import org.apache.hadoop.io.IOUtils;
 import org.apache.hadoop.io.RawComparator;
 import org.apache.hadoop.util.PriorityQueue;
 
@@ -19,17 +20,22 @@ final class MergeQueue extends PriorityQueue<RunCursor> implements Closeable {
     private RunCursor current;
 
     /**
-     * @param cursors before their first records; the order decides between equal keys
+     * @param cursors before their first records; the order decides between equal keys. They are closed if one cannot be read
      */
     MergeQueue(List<RunCursor> cursors, RawComparator<?> comparator) throws IOException {
         this.cursors = cursors;
         this.comparator = comparator;
         this.prefix = KeyPrefix.of(comparator);
         initialize(cursors.size());
-        for (RunCursor cursor : cursors) {
-            if (step(cursor)) {
-                put(cursor);
+        try {
+            for (RunCursor cursor : cursors) {
+                if (step(cursor)) {
+                    put(cursor);
+                }
             }
+        } catch (Throwable e) {
+            close();
+            throw e;
         }
     }
 
@@ -69,9 +75,7 @@ final class MergeQueue extends PriorityQueue<RunCursor> implements Closeable {
     }
 
     @Override
-    public void close() throws IOException {
-        for (RunCursor cursor : cursors) {
-            cursor.close();
-        }
+    public void close() {
+        IOUtils.closeStreams(cursors.toArray(Closeable[]::new));
     }
 }

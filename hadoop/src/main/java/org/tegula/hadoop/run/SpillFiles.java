@@ -2,22 +2,28 @@ package org.tegula.hadoop.run;
 
 import java.io.File;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.LocalDirAllocator;
 import org.apache.hadoop.mapreduce.MRConfig;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Names for a job's spilled files, spread over the folders of {@code mapreduce.cluster.local.dir}. */
+/**
+ * Names for a job's spilled files, spread over the folders of {@code mapreduce.cluster.local.dir}. An attempt that was left
+ * behind may outlive its job: it gets no more of them.
+ */
 public final class SpillFiles {
+    private static final Logger LOG = LoggerFactory.getLogger(SpillFiles.class);
+
     private final Configuration conf;
     private final String folder;
     private final LocalDirAllocator folders = new LocalDirAllocator(MRConfig.LOCAL_DIR);
-    private final AtomicInteger count = new AtomicInteger();
-    private volatile boolean hadTasks;
+    private int count;
+    private boolean hadTasks;
+    private boolean ended;
 
     /**
      * The files of one job.
@@ -30,8 +36,11 @@ public final class SpillFiles {
         this.folder = "tegula-spill/" + job;
     }
 
-    Path create() throws IOException {
-        String name = folder + "/" + count.incrementAndGet() + ".run";
+    synchronized Path create() throws IOException {
+        if (ended) {
+            throw new IOException("The job has ended: there is no spill file for its tasks any more");
+        }
+        String name = folder + "/" + ++count + ".run";
         return Path.of(folders.getLocalPathForWrite(name, conf).toUri().getPath());
     }
 
@@ -53,7 +62,7 @@ public final class SpillFiles {
      *
      * @param attempt the task
      */
-    public void deleteOfTask(String attempt) {
+    public synchronized void deleteOfTask(String attempt) {
         for (String each : ofTask(attempt)) {
             File there = new File(new org.apache.hadoop.fs.Path(each).toUri().getPath());
             if (there.exists()) {
@@ -61,19 +70,29 @@ public final class SpillFiles {
                 FileUtil.fullyDelete(there);
             }
         }
+        if (ended) {
+            delete();
+        }
     }
 
-    /**
-     * Deletes the folders, which are empty once all runs are released.
-     *
-     * @throws IOException if one cannot be deleted
-     */
-    public void delete() throws IOException {
-        if (count.get() == 0 && !hadTasks) {
+    /** Deletes the folders at the job's end, with whatever attempts have left there that did not return. */
+    public synchronized void delete() {
+        ended = true;
+        if (count == 0 && !hadTasks) {
             return;
         }
-        for (org.apache.hadoop.fs.Path path : folders.getAllLocalPathsToRead(folder, conf)) {
-            Files.deleteIfExists(Path.of(path.toUri().getPath()));
+        try {
+            for (org.apache.hadoop.fs.Path path : folders.getAllLocalPathsToRead(folder, conf)) {
+                delete(new File(path.toUri().getPath()));
+            }
+        } catch (IOException e) {
+            LOG.warn("The spill files of {} could not be found and may be removed by hand", folder, e);
+        }
+    }
+
+    private static void delete(File there) {
+        if (!FileUtil.fullyDelete(there)) {
+            LOG.warn("The spill files in {} could not be deleted and may be removed by hand", there);
         }
     }
 }

@@ -74,8 +74,8 @@ class CollectorTest {
         assertTrue(memory.usedBytes() <= memoryBytes);
         runs.forEach(Run::release);
         assertEquals(0, memory.usedBytes());
-        disk.delete();
         assertEquals(List.of(), filesLeft());
+        disk.delete();
     }
 
     /** Helpers come and go; the collected pairs and the borders of runs are the same. */

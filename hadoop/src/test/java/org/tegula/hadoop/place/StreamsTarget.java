@@ -11,12 +11,14 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.WritableUtils;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.MRConfig;
+import org.tegula.hadoop.Trees;
 import org.tegula.hadoop.live.LiveValues;
 import org.tegula.hadoop.live.LiveWriter;
 import org.tegula.hadoop.memory.MemoryBudget;
@@ -36,12 +38,12 @@ public final class StreamsTarget implements Target {
     private static final String SERIALIZATIONS = "io.serializations";
     private static final long ROOM_BYTES = 1 << 20;
 
+    private final Path folder = Input.folder("streams");
     private final JobConf conf = new JobConf(false);
 
     /** Of jobs with numbers for keys and values. */
     public StreamsTarget() {
         conf.set(SERIALIZATIONS, new Configuration().get(SERIALIZATIONS));
-        Path folder = Input.folder("streams");
         conf.set(MRConfig.LOCAL_DIR, folder.toString());
         conf.setMapOutputKeyClass(IntWritable.class);
         conf.setMapOutputValueClass(LongWritable.class);
@@ -76,11 +78,8 @@ public final class StreamsTarget implements Target {
             refused = e;
         }
         assertEquals(0, memory.usedBytes());
-        try {
-            disk.delete();
-        } catch (IOException e) {
-            throw new AssertionError("a file was left", e);
-        }
+        assertEquals(Set.of(), Trees.read(folder).keySet(), "no file is left");
+        disk.delete();
         if (refused != null) {
             if (expected != null && !(refused instanceof NoRoomException)) {
                 throw new AssertionError("a whole stream was refused", refused);
