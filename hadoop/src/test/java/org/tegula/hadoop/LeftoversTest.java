@@ -186,4 +186,19 @@ class LeftoversTest extends FaultTests {
             Files.createFile(Files.createDirectory(link).resolve("in it"));
         }
     }
+
+    @Test
+    void foldersOfTheDistributedCacheAreDeletedInAllLocalFolders() throws Exception {
+        Job job = job();
+        for (int i = 0; i < 4; i++) {
+            Path cached = Files.writeString(folder.resolve("cached" + i), "x");
+            job.addCacheFile(URI.create(cached.toUri() + "#leftovers-test-" + i));
+        }
+        succeeds(job);
+        for (int i = 1; i <= 3; i++) {
+            String[] left = local.resolve(i + "/tegula-cache").toFile().list();
+            assertEquals(0, left == null ? 0 : left.length, "in folder " + i);
+        }
+        leavesNoFiles();
+    }
 }

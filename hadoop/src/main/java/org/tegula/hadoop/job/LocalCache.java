@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.function.BooleanSupplier;
 import org.apache.hadoop.fs.FileContext;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.LocalDirAllocator;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.MRConfig;
@@ -154,13 +155,18 @@ final class LocalCache implements Closeable {
             }
         } finally {
             LinkNames.giveBack(names);
+            deleteCopies();
         }
-        if (!copies.isEmpty()) {
-            FileContext local = FileContext.getLocalFSFileContext();
-            for (org.apache.hadoop.fs.Path copy : copies) {
-                local.delete(copy, true);
+    }
+
+    /** Deletes the job's folder in each of the local folders over which its copies are spread. */
+    private void deleteCopies() {
+        Set<File> parents = new LinkedHashSet<>();
+        copies.forEach(copy -> parents.add(new File(copy.getParent().toUri().getPath())));
+        for (File each : parents) {
+            if (!FileUtil.fullyDelete(each)) {
+                LOG.warn("The cached files in {} could not be deleted and may be removed by hand", each);
             }
-            Files.deleteIfExists(Path.of(copies.get(0).getParent().toUri().getPath()));
         }
     }
 }
