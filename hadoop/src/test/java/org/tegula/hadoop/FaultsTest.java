@@ -9,7 +9,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.LongWritable;
@@ -40,6 +42,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tegula.hadoop.engine.Engine;
@@ -49,6 +52,9 @@ import org.tegula.hadoop.engine.Engine;
 class FaultsTest extends FaultTests {
     private static final AtomicInteger CALLS = new AtomicInteger();
     private static volatile CountDownLatch gate;
+    private static volatile boolean looping;
+    private static volatile CountDownLatch lateEnd;
+    private static final Set<Integer> COMMITS = ConcurrentHashMap.newKeySet();
 
     @BeforeEach
     void forgetCalls() {
@@ -244,6 +250,65 @@ class FaultsTest extends FaultTests {
                 1, job.getCounters().findCounter(JobCounter.NUM_KILLED_MAPS).getValue());
     }
 
+    /** Whether or not it gives signs of life, by which it could hear that it was told to stop. */
+    @ParameterizedTest
+    @CsvSource({"false, false", "false, true", "true, false", "true, true"})
+    void triesTheTaskOfAnAttemptAgainThatDoesNotEndAsItWasTold(boolean signs, boolean asFailure) throws Exception {
+        looping = true;
+        conf.setBoolean("test.signs", signs);
+        Job job = job();
+        job.setMapperClass(LoopsOnce.class);
+        try {
+            end(job, asFailure);
+            succeedsSoon(job);
+        } finally {
+            looping = false;
+        }
+        JobCounter ended = asFailure ? JobCounter.NUM_FAILED_MAPS : JobCounter.NUM_KILLED_MAPS;
+        assertEquals(1, job.getCounters().findCounter(ended).getValue());
+        assertEquals("one\t1\nthree\t3\ntwo\t2\n", Files.readString(out.resolve("part-r-00000")));
+    }
+
+    private static void end(Job job, boolean asFailure) throws Exception {
+        job.submit();
+        while (CALLS.get() == 0) {
+            Thread.sleep(5);
+        }
+        TaskAttemptID first = new TaskAttemptID(new TaskID(job.getJobID(), TaskType.MAP, 0), 0);
+        if (asFailure) {
+            job.failTask(first);
+        } else {
+            job.killTask(first);
+        }
+    }
+
+    private static void succeedsSoon(Job job) throws Exception {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (!job.isComplete()) {
+            assertTrue(System.nanoTime() < end, "the job waits for the attempt");
+            Thread.sleep(5);
+        }
+        assertTrue(job.isSuccessful());
+    }
+
+    @Test
+    void anAttemptThatIsNotWaitedForAnyMoreCommitsNothing() throws Exception {
+        gate = new CountDownLatch(1);
+        lateEnd = new CountDownLatch(1);
+        COMMITS.clear();
+        Job job = job();
+        job.setNumReduceTasks(0);
+        job.setOutputFormatClass(LateCommit.class);
+        try {
+            end(job, false);
+            succeedsSoon(job);
+        } finally {
+            gate.countDown();
+        }
+        assertTrue(lateEnd.await(30, TimeUnit.SECONDS));
+        assertEquals(Set.of(1), COMMITS);
+    }
+
     /** All slots are taken by tasks that wait, so that the last one waits in the queue. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
@@ -325,6 +390,55 @@ class FaultsTest extends FaultTests {
             if (CALLS.getAndIncrement() == 0) {
                 Thread.sleep(600_000);
             }
+        }
+    }
+
+    static class LoopsOnce extends Jobs.Words {
+        @Override
+        protected void setup(Context context) {
+            boolean signs = context.getConfiguration().getBoolean("test.signs", false);
+            boolean first = CALLS.getAndIncrement() == 0;
+            while (first && looping) {
+                if (signs) {
+                    context.progress();
+                }
+            }
+        }
+    }
+
+    /** The committer of the first attempt does not know for long whether it has something to commit. */
+    static class LateCommit extends TextOutputFormat<Text, IntWritable> {
+        @Override
+        public synchronized OutputCommitter getOutputCommitter(TaskAttemptContext context) throws IOException {
+            return new FileOutputCommitter(getOutputPath(context), context) {
+                @Override
+                public boolean needsTaskCommit(TaskAttemptContext task) throws IOException {
+                    boolean first = CALLS.getAndIncrement() == 0;
+                    while (first && gate.getCount() > 0) {
+                        Thread.onSpinWait();
+                    }
+                    return super.needsTaskCommit(task) || first;
+                }
+
+                @Override
+                public void commitTask(TaskAttemptContext task) throws IOException {
+                    COMMITS.add(task.getTaskAttemptID().getId());
+                    super.commitTask(task);
+                    countLate(task);
+                }
+
+                @Override
+                public void abortTask(TaskAttemptContext task) throws IOException {
+                    super.abortTask(task);
+                    countLate(task);
+                }
+
+                private void countLate(TaskAttemptContext task) {
+                    if (task.getTaskAttemptID().getId() == 0) {
+                        lateEnd.countDown();
+                    }
+                }
+            };
         }
     }
 

@@ -72,7 +72,8 @@ final class Stage {
                     start(pending.remove());
                 }
                 line.begin();
-                wait(Math.max(1, look - System.currentTimeMillis()));
+                wait(Math.max(1, Math.min(look, firstToLeave()) - System.currentTimeMillis()));
+                leaveStopped();
                 if (System.currentTimeMillis() >= look) {
                     endSilent();
                     look = System.currentTimeMillis() + rules.lookMillis();
@@ -107,6 +108,7 @@ final class Stage {
                 each.verdict = asFailure ? "The attempt was failed by request" : null;
                 each.killed = !asFailure;
                 each.stop();
+                notifyAll();
                 return true;
             }
         }
@@ -117,6 +119,22 @@ final class Stage {
         Running attempt = new Running(task, task.nextAttempt());
         running.put(task, attempt);
         attempt.piece = line.add(work.home(task), attempt.id.toString(), attempt::run);
+    }
+
+    private long firstToLeave() {
+        return running.values().stream()
+                .mapToLong(each -> each.leaveMillis)
+                .min()
+                .orElse(Long.MAX_VALUE);
+    }
+
+    private void leaveStopped() {
+        for (Running each : new ArrayList<>(running.values())) {
+            if (each.attempt != null && each.leaveMillis <= System.currentTimeMillis()) {
+                each.leave();
+                failed(each, null);
+            }
+        }
     }
 
     private void endSilent() {
@@ -142,8 +160,7 @@ final class Stage {
             wait(Math.max(1, end - System.currentTimeMillis()));
         }
         for (Running each : running.values()) {
-            LOG.warn("{} does not return and is abandoned; its thread continues until it does", each.id);
-            each.piece.leave();
+            each.leave();
             each.task.kill();
         }
         running.clear();
@@ -218,6 +235,9 @@ final class Stage {
         private Slots.Piece piece;
         private AttemptHandle attempt;
         private boolean ending;
+        /** When it is abandoned if it has not returned by then. */
+        private long leaveMillis = Long.MAX_VALUE;
+
         private String verdict;
         private boolean killed;
 
@@ -241,7 +261,15 @@ final class Stage {
             }
         }
 
+        void leave() {
+            LOG.warn("{} does not return and is abandoned; its thread continues until it does", id);
+            piece.leave();
+        }
+
         void stop() {
+            if (!ending) {
+                leaveMillis = System.currentTimeMillis() + GRACE_MILLIS;
+            }
             ending = true;
             if (attempt != null) {
                 attempt.stop();

@@ -91,8 +91,7 @@ public abstract class Attempt implements AttemptHandle {
         setUpOutput(context);
         RunningAttempts.begin(this);
         try {
-            work();
-            reporter.check();
+            workUntilStopped();
             commit(context);
         } catch (Throwable e) {
             TaskProcesses.end(Set.of(id.toString()));
@@ -108,6 +107,16 @@ public abstract class Attempt implements AttemptHandle {
         }
         reporter.setPosition(() -> 1);
         reporter.updateProgress();
+    }
+
+    private void workUntilStopped() throws Exception {
+        reporter.begin();
+        try {
+            work();
+        } finally {
+            reporter.end();
+        }
+        reporter.check();
     }
 
     /**
@@ -206,7 +215,7 @@ public abstract class Attempt implements AttemptHandle {
         if (leavesCommit || !committer.needsTaskCommit(context)) {
             return;
         }
-        if (!job.commits().mayCommit(id)) {
+        if (reporter.isStopped() || !job.commits().mayCommit(id)) {
             throw new IOException(id + " is not waited for any more");
         }
         committer.commitTask(context);

@@ -28,6 +28,8 @@ public final class TaskReporter extends StatusReporter implements Reporter {
     private final AtomicInteger asks = new AtomicInteger();
     private long heardNanos = System.nanoTime();
     private volatile boolean stopped;
+    /** The thread of the program's work, from its begin until it ends or was told that it is stopped. */
+    private volatile Thread worker;
 
     /**
      * The reporter of an attempt that has done nothing yet.
@@ -41,6 +43,20 @@ public final class TaskReporter extends StatusReporter implements Reporter {
     /** Asks the attempt to stop at its next record. */
     void stop() {
         stopped = true;
+    }
+
+    boolean isStopped() {
+        return stopped;
+    }
+
+    /** Begins work in this thread: if it is asked to stop, its next sign of life ends it, but none in what it does then. */
+    void begin() {
+        worker = Thread.currentThread();
+    }
+
+    /** Ends work. */
+    void end() {
+        worker = null;
     }
 
     /** Takes a sign of life, and ends an attempt that was asked to stop. */
@@ -124,8 +140,13 @@ public final class TaskReporter extends StatusReporter implements Reporter {
         return progress;
     }
 
+    /** Takes a sign of life. A program that only gives such signs is stopped by them, too. */
     @Override
     public void progress() {
+        if (stopped && Thread.currentThread() == worker) {
+            worker = null;
+            throw new AttemptStopped();
+        }
         heard.setOpaque(true);
     }
 
