@@ -6,6 +6,7 @@ read an input whole: a child's peak memory, as Linux reports it, is never less t
 """
 
 import argparse
+import hashlib
 import itertools
 import json
 import os
@@ -18,11 +19,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
+from typing import BinaryIO
 
 import family
 
@@ -34,11 +36,15 @@ LOAD_BEFORE = os.getloadavg()
 
 @dataclass(frozen=True)
 class Answer:
-    """The counts that a program prints; None where it prints none."""
+    """What a program prints; None where it is not read."""
 
     words: int | None = None
     keys: int | None = None
     top: tuple[tuple[str, int], ...] | None = None
+    figures: tuple[float, ...] | None = None
+    """Numbers that another program may round in another way."""
+    sha256: str | None = None
+    """Of all that it prints."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,9 @@ class Program:
     argv: tuple[str, ...]
     environment: dict[str, str] = field(default_factory=dict)
     read_answer: Callable[[str], Answer] | None = None
-    """Reads its standard output; None sends the output to the null device."""
+    """Reads the first `OUTPUT_KEPT_BYTES` of its standard output."""
+    is_hashed: bool = False
+    """Whether all of its standard output is hashed. What is neither read nor hashed goes to the null device."""
     stats: Path | None = None
     """The file of figures the program leaves, read after each run and then removed."""
     has_family: bool = False
@@ -61,6 +69,10 @@ class Program:
     fresh_bytes: int = 0
     """Memory to touch before each run. The host of a virtual machine takes pages back that are free for two seconds, and
     giving them again costs up to 5 s of system time a gigabyte, now and then, whatever the program."""
+
+    @property
+    def has_answer(self) -> bool:
+        return self.read_answer is not None or self.is_hashed
 
 
 @dataclass(frozen=True)
@@ -175,7 +187,7 @@ def run_once(measured: Measured) -> None:
     if program.fresh_bytes:
         touch(program.fresh_bytes)
     take = sample_family if program.has_family else sample
-    if program.read_answer is None:
+    if not program.has_answer:
         measured.samples.append(
             take(program.argv, program.environment, subprocess.DEVNULL)
         )
@@ -184,15 +196,27 @@ def run_once(measured: Measured) -> None:
             measured.samples.append(
                 take(program.argv, program.environment, stdout.fileno())
             )
-            stdout.seek(0)
-            # Words need not be UTF-8.
-            printed = stdout.read(OUTPUT_KEPT_BYTES).decode(errors="surrogateescape")
-            measured.answer = program.read_answer(printed)
+            measured.answer = answer_of(program, stdout)
     if program.stats is not None:
         measured.stats = json.loads(program.stats.read_text())
         # Paths of this machine.
         measured.stats.pop("bad_first", None)
         program.stats.unlink()
+
+
+def answer_of(program: Program, stdout: BinaryIO) -> Answer:
+    """What a program has printed into a file."""
+    answer = Answer()
+    if program.read_answer is not None:
+        stdout.seek(0)
+        # Words need not be UTF-8.
+        printed = stdout.read(OUTPUT_KEPT_BYTES).decode(errors="surrogateescape")
+        answer = program.read_answer(printed)
+    if program.is_hashed:
+        stdout.seek(0)
+        digest = hashlib.file_digest(stdout, "sha256").hexdigest()
+        answer = replace(answer, sha256=digest)
+    return answer
 
 
 def interleaved(

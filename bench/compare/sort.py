@@ -7,7 +7,8 @@ only, so both programs sort the same ASCII records (100 bytes with their line en
 their bytes; tegula also sorts the binary records by their key of 10 bytes, which is the form of the
 benchmark. Outputs go to files in the same folder. A copy of the records by dd stands beside them: no
 sort can do less than read them and write as much to a new file. After each round the last output of
-each program is compared or validated: a wrong answer must never count as fast.
+each program is checked: all lines are the same and those of the input, records are in order, and
+their number and checksum are the input's. A wrong answer must never count as fast.
 
     python3 bench/compare/sort.py --corpus bench/corpus --tegula target/release/tegula
 """
@@ -16,6 +17,8 @@ import argparse
 import filecmp
 import os
 import subprocess
+import zlib
+from functools import cache
 from pathlib import Path
 
 from measure import (
@@ -92,24 +95,50 @@ def output_of(one: Measured) -> Path:
 
 def check_and_remove(measured: list[Measured]) -> None:
     """Raises `Failed` where an output is not the right one; then makes room for the next round."""
-    outputs: dict[str, list[Path]] = {}
+    lines: Path | None = None
     for one in measured:
-        if (path := output_of(one)).exists():
-            outputs.setdefault(one.program.name, []).append(path)
-    for lines in outputs.get(LINES, []):
-        if not filecmp.cmp(outputs[GNU][0], lines, shallow=False):
+        name, source, out = one.program.name, one.program.input, output_of(one)
+        if name == COPY:
+            if not filecmp.cmp(source, out, shallow=False):
+                raise Failed(f"{name}: not the bytes of {source.name}")
+        elif name in (RECORDS, LIMITED):
+            found = validated(one.program.argv[0], out)
+            if found != contents(source):
+                raise Failed(f"{name}: {found} and not {contents(source)}")
+        elif lines is None:
+            lines = out
+            if rows_of(lines) != contents(source):
+                raise Failed(f"{name}: not the lines of {source.name}")
+        elif not filecmp.cmp(lines, out, shallow=False):
             raise Failed("GNU sort and tegula give different lines")
-    for name in (RECORDS, LIMITED):
-        tegula = next(
-            one.program.argv[0] for one in measured if one.program.name == name
-        )
-        for path in outputs[name]:
-            argv = [tegula, "teravalidate", path]
-            done = subprocess.run(argv, capture_output=True, text=True)
-            if done.returncode != 0:
-                raise Failed(f"{name}: {done.stderr.strip()}")
-    for path in (path for paths in outputs.values() for path in paths):
-        os.remove(path)
+    for one in measured:
+        os.remove(output_of(one))
+
+
+def validated(tegula: str, path: Path) -> tuple[int, int]:
+    """The number and the checksum of records, of which tegula says that they are in order."""
+    argv = [tegula, "teravalidate", str(path)]
+    done = subprocess.run(argv, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed(f"{path.name}: {done.stderr.strip()}")
+    said = dict(line.split() for line in done.stdout.splitlines())
+    return int(said["records"]), int(said["checksum"], 16)
+
+
+def rows_of(path: Path) -> tuple[int, int]:
+    """The number of rows in a file, and the sum of their CRC-32s: the same in any order."""
+    count = total = 0
+    with path.open("rb") as file:
+        while row := file.read(ROW_BYTES):
+            count += 1
+            total += zlib.crc32(row)
+    return count, total
+
+
+@cache
+def contents(source: Path) -> tuple[int, int]:
+    """As `rows_of`, once for each input."""
+    return rows_of(source)
 
 
 def report(measured: list[Measured]) -> str:
