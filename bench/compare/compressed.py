@@ -25,6 +25,7 @@ from measure import (
     interleaved,
     run_script,
     table,
+    version_of,
     warm,
     write_results,
 )
@@ -140,7 +141,7 @@ def main() -> int:
     print(report(measured))
     tools = [program for program, _ in FORMATS if shutil.which(program)]
     versions = {program: first_line([program, "--version"]) for program in tools}
-    versions["tegula"] = first_line([str(options.tegula), "--version"])
+    versions["tegula"] = version_of(options.tegula)
     write_results(options.out, measured, versions)
     return 0
 

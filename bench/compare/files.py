@@ -22,15 +22,16 @@ from statistics import median
 
 import ours
 from measure import (
+    COMMIT_BEFORE,
     Failed,
     Sample,
     arguments,
-    commit,
     first_line,
     machine,
     run_script,
     sample,
     table,
+    version_of,
 )
 
 FOLDERS = 1000
@@ -126,10 +127,10 @@ def main() -> int:
     print(table(heads, rows))
     results = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit(),
+        "commit": COMMIT_BEFORE,
         "machine": machine(),
         "versions": {
-            "tegula": first_line([str(options.tegula), "--version"]),
+            "tegula": version_of(options.tegula),
             "cat": first_line(["cat", "--version"]),
             "find": first_line(["find", "--version"]),
         },

@@ -20,6 +20,7 @@ from measure import (
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -78,7 +79,7 @@ def main() -> int:
         everything += measured
     heads = ["program, pattern", "", "lines", "CPU s", "wall s", "CPU / tegula"]
     print(table(heads, rows))
-    versions = {"tegula": first_line([str(options.tegula), "--version"])}
+    versions = {"tegula": version_of(options.tegula)}
     versions |= {
         one: first_line([one, "--version"])
         for one in ("rg", "grep")

@@ -19,10 +19,10 @@ from measure import (
     Measured,
     Program,
     arguments,
-    first_line,
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -102,7 +102,7 @@ def main() -> int:
     alone, said = takes(options.schedule)
     measured = interleaved(programs_of(options), options.runs)
     print(f"{report(measured)}\n\n{alone}")
-    version = first_line([str(options.tegula), "--version"])
+    version = version_of(options.tegula)
     write_results(
         options.out, measured, {"tegula": version, "ns per split": said.strip()}
     )

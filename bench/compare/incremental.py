@@ -28,10 +28,10 @@ from measure import (
     Measured,
     Program,
     arguments,
-    first_line,
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -340,7 +340,7 @@ def main() -> int:
     write_results(
         options.out,
         all_measured,
-        {"tegula": first_line([str(options.tegula), "--version"])},
+        {"tegula": version_of(options.tegula)},
     )
     return 1 if any(line.startswith("- NO") for line in said) else 0
 

@@ -23,10 +23,10 @@ from measure import (
     Measured,
     Program,
     arguments,
-    first_line,
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -141,7 +141,7 @@ def main() -> int:
     measured = interleaved(programs_of(options), options.runs, check)
     printed, fast = report(measured)
     print(printed)
-    versions = {"tegula": first_line([str(options.tegula), "--version"])}
+    versions = {"tegula": version_of(options.tegula)}
     write_results(options.out, measured, versions)
     return 0 if fast else 1
 

@@ -16,7 +16,7 @@ import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
-from measure import Failed, commit, machine, run_script, table
+from measure import COMMIT_BEFORE, Failed, machine, run_script, table
 
 LATENCY_MS = 5
 MOST = 1.05
@@ -81,7 +81,7 @@ def main() -> int:
         raw[f"workers {workers}"] = {"rates": rates, "sizes": sizes, "cold": cold}
     results = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit(),
+        "commit": COMMIT_BEFORE,
         "machine": machine(),
         "runs": options.runs,
         "latency_ms": LATENCY_MS,

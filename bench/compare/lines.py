@@ -21,6 +21,7 @@ from measure import (
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -126,7 +127,7 @@ def report(measured: list[Measured]) -> str:
 
 
 def versions_of(options: argparse.Namespace) -> dict[str, str]:
-    versions = {"tegula": first_line([str(options.tegula), "--version"])}
+    versions = {"tegula": version_of(options.tegula)}
     for peer in PEERS:
         code = f"import {peer.lower()} as peer; print(peer.__version__)"
         versions[peer] = first_line([str(options.python), "-c", code])

@@ -32,6 +32,7 @@ WARM_BLOCK_BYTES = 1 << 20
 OUTPUT_KEPT_BYTES = 64 << 10
 # Before anything is measured.
 LOAD_BEFORE = os.getloadavg()
+MEASUREMENTS_WRITE = ("bench/results", "hadoop/bench/results", "docs", "README.md")
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class Measured:
 
     @property
     def megabytes_per_cpu_s(self) -> float:
-        return self.program.input.stat().st_size / 1e6 / self.cpu_s
+        return self.input_bytes / 1e6 / self.cpu_s
 
     @property
     def resident_peak_bytes(self) -> int:
@@ -256,6 +257,17 @@ def first_line(argv: list[str]) -> str:
     return (done.stdout.splitlines() or ["unknown"])[0]
 
 
+def program_hash(binary: Path) -> str:
+    """Names a program by what it is."""
+    with binary.open("rb") as file:
+        return "sha256 " + hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def version_of(binary: Path) -> str:
+    """The version that a program of ours says, and its hash: many builds have one version."""
+    return f"{first_line([str(binary), '--version'])}, {program_hash(binary)}"
+
+
 def versions_of(packages: list[str]) -> dict[str, str]:
     """The versions of packages in this environment; of one that is not there, that it is not installed."""
     versions = dict.fromkeys(packages, "not installed")
@@ -266,12 +278,20 @@ def versions_of(packages: list[str]) -> dict[str, str]:
 
 
 def commit() -> str:
-    """The commit measured, with `-dirty` when the working tree holds more than it."""
-    here = str(Path(__file__).parent)
-    name = first_line(["git", "-C", here, "rev-parse", "HEAD"])
-    changed = first_line(["git", "-C", here, "status", "--porcelain"])
-    known = not name.startswith("unknown")
-    return f"{name}-dirty" if known and changed != "unknown" else name
+    """The commit of the working tree, with `-dirty` where its programs and scripts differ from it."""
+    root = str(Path(__file__).parents[2])
+    name = first_line(["git", "-C", root, "rev-parse", "HEAD"])
+    if name.startswith("unknown"):
+        return name
+    # Each measurement writes some of these.
+    made = [f":(exclude){path}" for path in MEASUREMENTS_WRITE]
+    argv = ["git", "-C", root, "status", "--porcelain", "--", ".", *made]
+    changed = subprocess.run(argv, capture_output=True, text=True)
+    return f"{name}-dirty" if changed.returncode != 0 or changed.stdout else name
+
+
+# Before anything is measured: a commit may be made meanwhile, which is not that of the program.
+COMMIT_BEFORE = commit()
 
 
 def machine() -> dict[str, object]:
@@ -312,6 +332,16 @@ def as_raw(measured: Measured) -> dict[str, object]:
     }
 
 
+def as_measured(run: dict) -> Measured:
+    """What `as_raw` has kept of a program, without its answer."""
+    name, workers, path = run["program"], run["workers"], Path(run["input"])
+    return Measured(
+        Program(name, workers, path, tuple(run["argv"])),
+        [Sample(**one) for one in run["samples"]],
+        input_bytes=run["input_bytes"],
+    )
+
+
 def write_results(
     out: Path,
     measured: list[Measured],
@@ -331,7 +361,7 @@ def write_rows(
     """Writes raw results of any form. It refuses those that name a folder of this machine."""
     raw = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit(),
+        "commit": COMMIT_BEFORE,
         "machine": machine(),
         "load_before": LOAD_BEFORE,
         "versions": versions,
@@ -362,6 +392,28 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
     """A Markdown table, its first column to the left and the others to the right."""
     lines = [heads, ["---"] + ["---:"] * (len(heads) - 1), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def short(commit: str) -> str:
+    """A commit in ten digits; `-dirty` stays, because the program may be of no commit then."""
+    name, dirty, _ = commit.partition("-dirty")
+    return name[:10] + dirty
+
+
+def write_pages(pages: dict[Path, str], is_check: bool) -> int:
+    """Writes what is made of results; or says, with exit code 1, which file has another text."""
+    other = [
+        path
+        for path, text in pages.items()
+        if not path.exists() or path.read_text() != text
+    ]
+    for path in other:
+        if is_check:
+            print(f"{path.name}: not of the results; run {Path(sys.argv[0]).name}")
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(pages[path])
+    return 1 if is_check and other else 0
 
 
 def arguments(description: str, results: str) -> argparse.ArgumentParser:

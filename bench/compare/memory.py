@@ -20,10 +20,10 @@ from measure import (
     Measured,
     Program,
     arguments,
-    first_line,
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -109,7 +109,7 @@ def main() -> int:
         programs = programs_of(options, Path(folder))
         measured = interleaved(programs, options.runs, check_answers)
     print(report(measured))
-    version = first_line([str(options.tegula), "--version"])
+    version = version_of(options.tegula)
     write_results(options.out, measured, {"tegula": version})
     return 0
 

@@ -28,7 +28,15 @@ from pathlib import Path
 from statistics import median
 
 import ours
-from measure import Failed, arguments, first_line, run_script, table, warm, write_rows
+from measure import (
+    Failed,
+    arguments,
+    run_script,
+    table,
+    version_of,
+    warm,
+    write_rows,
+)
 
 TEXT = "letters.txt"
 QUOTAS = {
@@ -413,7 +421,7 @@ def main() -> int:
     print(table(heads, rows))
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
         with_faults(options, text, Path(name), raw)
-    version = first_line([str(options.tegula), "--version"])
+    version = version_of(options.tegula)
     write_rows(options.out, raw, {"tegula": version})
     return 0
 

@@ -32,7 +32,15 @@ from pathlib import Path
 from statistics import median
 
 import ours
-from measure import Failed, arguments, first_line, run_script, table, warm, write_rows
+from measure import (
+    Failed,
+    arguments,
+    run_script,
+    table,
+    version_of,
+    warm,
+    write_rows,
+)
 
 import nodes
 from nodes import QUOTAS, TIMES, Group, alone, begun, groups_of, over_nodes
@@ -417,7 +425,7 @@ def main() -> int:
         for measure in (ready, exchange, small, link, units, unequal):
             if options.only is None or measure.__name__ in options.only:
                 measure(options, Path(folder), raw)
-    version = first_line([str(options.tegula), "--version"])
+    version = version_of(options.tegula)
     write_rows(options.out, raw, {"tegula": version})
     return 0
 

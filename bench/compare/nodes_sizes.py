@@ -21,7 +21,14 @@ from pathlib import Path
 from statistics import median
 
 import ours
-from measure import Failed, arguments, first_line, run_script, table, write_rows
+from measure import (
+    Failed,
+    arguments,
+    run_script,
+    table,
+    version_of,
+    write_rows,
+)
 
 from nodes import Group, begun, groups_of, side_by_side
 
@@ -153,7 +160,7 @@ def main() -> int:
                 for part in parts:
                     part.unlink()
     print(table(["job", "input", "equal parts, s", "leases, s", "times as fast"], rows))
-    version = first_line([str(options.tegula), "--version"])
+    version = version_of(options.tegula)
     write_rows(options.out, raw, {"tegula": version})
     return 0
 

@@ -31,6 +31,7 @@ from measure import (
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -334,7 +335,7 @@ def measure(options: argparse.Namespace) -> int:
         everything += measured
         held &= all(holds for _, holds in verdicts(job, measured))
     versions = {
-        "tegula": first_line([str(options.tegula), "--version"]),
+        "tegula": version_of(options.tegula),
         "dd": first_line(["dd", "--version"]),
     }
     write_results(options.out, everything, versions)

@@ -16,10 +16,10 @@ from measure import (
     Measured,
     Program,
     arguments,
-    first_line,
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -94,7 +94,7 @@ def main() -> int:
     ours.existing(options.tegula)
     measured = interleaved(programs_of(options), options.runs, check_workers_agree)
     print(f"{report(measured)}\n\n{limits_table(measured)}")
-    version = first_line([str(options.tegula), "--version"])
+    version = version_of(options.tegula)
     write_results(options.out, measured, {"tegula": version})
     return 0 if all(map(within, measured)) else 1
 

@@ -19,10 +19,10 @@ from measure import (
     Measured,
     Program,
     arguments,
-    first_line,
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -102,7 +102,7 @@ def main() -> int:
     print(report(measured, idle))
     for one, part in zip(measured, idle, strict=True):
         one.stats = {"idle_while_mapping": part}
-    version = first_line([str(options.tegula), "--version"])
+    version = version_of(options.tegula)
     write_results(options.out, measured, {"tegula": version})
     return 0
 

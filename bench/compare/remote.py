@@ -28,6 +28,7 @@ from measure import (
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -202,7 +203,7 @@ def main() -> int:
         measured = interleaved(programs, options.runs, check_answers)
     print(report(measured))
     versions = {
-        "tegula": first_line([str(options.tegula), "--version"]),
+        "tegula": version_of(options.tegula),
         "curl": first_line(["curl", "--version"]),
         "java": first_line(["java", "--version"]),
     }

@@ -20,7 +20,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from measure import Failed, arguments, first_line, run_script, table, write_rows
+from measure import (
+    Failed,
+    arguments,
+    run_script,
+    table,
+    version_of,
+    write_rows,
+)
 
 # Of about 100 MB each, as Ostrich's (section 7.7) are.
 PART_BYTES = 100_000_000
@@ -338,7 +345,7 @@ def main() -> int:
         for one in figures
     ]
     print(table(["figure", "measured", "goal", "reached"], rows))
-    versions = {"tegula": first_line([str(options.tegula), "--version"])}
+    versions = {"tegula": version_of(options.tegula)}
     write_rows(options.out, [asdict(one) for one in figures], versions)
     return 0 if all(one.is_reached for one in figures) else 1
 

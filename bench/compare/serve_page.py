@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from measure import arguments, first_line, run_script, table, write_rows
+from measure import arguments, run_script, table, version_of, write_rows
 from playwright.sync_api import Browser, Page, sync_playwright
 from serve import Server, part_of, serving
 
@@ -129,7 +129,7 @@ def main() -> int:
         for name, value, goal, reached in goals
     ]
     print(table(["figure", "measured", "goal", "reached"], rows))
-    versions = {"tegula": first_line([str(options.tegula), "--version"])}
+    versions = {"tegula": version_of(options.tegula)}
     write_rows(options.out, runs, versions)
     return 0 if all(reached for *_, reached in goals) else 1
 

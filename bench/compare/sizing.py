@@ -22,10 +22,10 @@ from measure import (
     Measured,
     Program,
     arguments,
-    first_line,
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -133,7 +133,7 @@ def main() -> int:
             measured = interleaved(programs, options.runs, check_answers)
         print(report(job, measured))
         everything += measured
-    version = first_line([str(options.tegula), "--version"])
+    version = version_of(options.tegula)
     write_results(options.out, everything, {"tegula": version})
     return 0
 

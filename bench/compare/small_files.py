@@ -26,6 +26,7 @@ from measure import (
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -124,7 +125,7 @@ def main() -> int:
     for line in broken:
         print(f"NOT HELD: {line}")
     versions = {
-        "tegula": first_line([str(options.tegula), "--version"]),
+        "tegula": version_of(options.tegula),
         "cat": first_line(["cat", "--version"]),
     }
     write_results(options.out, measured, versions, {"files": files})

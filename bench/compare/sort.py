@@ -30,6 +30,7 @@ from measure import (
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -209,7 +210,7 @@ def main() -> int:
     for text, holds in held:
         print(f"{'held' if holds else 'NOT HELD'}: {text}")
     versions = {
-        "tegula": first_line([str(options.tegula), "--version"]),
+        "tegula": version_of(options.tegula),
         "sort": first_line(["sort", "--version"]),
     }
     write_results(options.out, measured, versions)

@@ -19,10 +19,10 @@ from measure import (
     Measured,
     Program,
     arguments,
-    first_line,
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -134,7 +134,7 @@ def main() -> int:
     write_results(
         options.out,
         all_measured,
-        {"tegula": first_line([str(options.tegula), "--version"])},
+        {"tegula": version_of(options.tegula)},
     )
     return 0
 

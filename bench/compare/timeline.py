@@ -29,10 +29,10 @@ from measure import (
     Program,
     Sample,
     arguments,
-    first_line,
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -184,7 +184,7 @@ def main() -> int:
             heads_of(options.corpus, folder)
             counted = count(programs_of(options, folder, folder))
     print(report(measured))
-    version = first_line([str(options.tegula), "--version"])
+    version = version_of(options.tegula)
     raw = [
         {
             "program": one.program.name,

@@ -17,10 +17,10 @@ from measure import (
     Measured,
     Program,
     arguments,
-    first_line,
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -86,7 +86,7 @@ def main() -> int:
     heads = ["text", "CPU s", "MB per CPU s", "reference", "CPU, reference / tegula"]
     print(table(heads, rows))
     print("\n".join(failures))
-    version = first_line([str(options.tegula), "--version"])
+    version = version_of(options.tegula)
     write_results(options.out, everything, {"tegula": version})
     return 0
 

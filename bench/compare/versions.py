@@ -26,10 +26,10 @@ from measure import (
     Measured,
     Program,
     arguments,
-    first_line,
     interleaved,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -259,8 +259,8 @@ def main() -> int:
     for job_name in above:
         print(f"above {options.limit}: {job_name}")
     versions = {
-        "base": first_line([str(options.base), "--version"]),
-        "tegula": first_line([str(options.tegula), "--version"]),
+        "base": version_of(options.base),
+        "tegula": version_of(options.tegula),
     }
     write_results(options.out, all_measured, versions)
     return 1 if above else 0

@@ -9,7 +9,6 @@ differs from the others': every run's words, distinct words and top ten are comp
 """
 
 import argparse
-import hashlib
 import re
 import sys
 from dataclasses import replace
@@ -24,8 +23,10 @@ from measure import (
     Program,
     first_line,
     interleaved,
+    program_hash,
     run_script,
     table,
+    version_of,
     write_results,
 )
 
@@ -188,11 +189,6 @@ def report(measured: list[Measured]) -> str:
     return f"### {path.name}, {path.stat().st_size:,} bytes\n\n{table(heads, rows)}\n"
 
 
-def binary_version(binary: Path) -> str:
-    """Programs without a version of their own are named by what they are."""
-    return "sha256 " + hashlib.sha256(binary.read_bytes()).hexdigest()[:16]
-
-
 def versions_of(options: argparse.Namespace) -> dict[str, str]:
     versions = {"GNU wc": first_line(["wc", "--version"])}
     for module in ("duckdb", "polars"):
@@ -201,11 +197,11 @@ def versions_of(options: argparse.Namespace) -> dict[str, str]:
         if versions[module].startswith("unknown"):
             raise Failed(f"{options.python} has no {module}: run `make bench-compare`")
     if options.tegula is not None:
-        versions["tegula"] = first_line([str(options.tegula), "--version"])
+        versions["tegula"] = version_of(options.tegula)
     for name in ("phoenix", "phoenix_2", "metis"):
         binary = getattr(options, name)
         if binary is not None:
-            versions[name] = binary_version(binary)
+            versions[name] = program_hash(binary)
     return versions
 
 

@@ -28,11 +28,11 @@ from measure import (
     Failed,
     Measured,
     Program,
-    first_line,
     first_lines,
     interleaved,
     run_script,
     sample,
+    version_of,
     warm,
     write_results,
     write_rows,
@@ -451,7 +451,7 @@ def main() -> int:
     for name in ("corpus", "tegula", "phoenix", "out"):
         if path := getattr(options, name):
             setattr(options, name, path.absolute())
-    versions = {"tegula": first_line([str(options.tegula), "--version"])}
+    versions = {"tegula": version_of(options.tegula)}
     for name in options.names:
         out = options.out / f"papers_{name}.json"
         with tempfile.TemporaryDirectory(dir=options.corpus) as folder:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 HADOOP = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(HADOOP.parent / "bench" / "compare"))
-from measure import commit, machine  # noqa: E402
+from measure import COMMIT_BEFORE, machine  # noqa: E402
 
 RESULTS = HADOOP / "bench" / "results"
 FRAMEWORKS = ("local", "tegula")
@@ -135,7 +135,7 @@ def write_results(name: str, runs: list[dict[str, object]]) -> None:
     """Writes the raw results of a benchmark."""
     raw = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit(),
+        "commit": COMMIT_BEFORE,
         "machine": machine(),
         "versions": {"java": java_version(), "hadoop": "3.5.0"},
         "runs": runs,
