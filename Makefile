@@ -346,6 +346,9 @@ lint-python: $(VENV)/ruff-$(RUFF)
 	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop reliability remote/servers server python streaming
 	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop reliability remote/servers server python streaming
 	python3 reliability/campaign.py page --check
+	python3 bench/compare/chart.py --check
+	python3 bench/compare/python_tables.py --check
+	$(PAPERS) --check
 
 lint-page: $(PAGE_LINTS)/typescript-$(TYPESCRIPT)-biome-$(BIOME)
 	$(PAGE_LINTS)/node_modules/.bin/tsc --project server/jsconfig.json
@@ -651,12 +654,12 @@ bench-streaming: need-cargo build need-java $(STREAMING_JAR) $(HADOOP_CLASSPATH)
 	python3 bench/compare/streaming.py --tegula $(TEGULA) --classpath $(HADOOP_CLASSPATH) --jar $(STREAMING_JAR) \
 		--python $(MRJOB_VENV)/bin/python --runs $(RUNS)
 
+PAPERS = PYTHONPATH=bench/compare python3 bench/papers/papers.py --corpus $(CORPUS) --tegula $(TEGULA)
 papers: build need-python $(PAPER_INPUTS:%=$(CORPUS)/%) ## Make the figures of the five papers again, into docs/papers.md (two hours at most); FIGURES="ostrich-15 metis-16" or all PHOENIX=program
-	PYTHONPATH=bench/compare python3 bench/papers/papers.py --corpus $(CORPUS) --tegula $(TEGULA) \
-		$(if $(PHOENIX),--phoenix $(PHOENIX)) $(if $(FIGURES),--only $(FIGURES))
+	$(PAPERS) $(if $(PHOENIX),--phoenix $(PHOENIX)) $(if $(FIGURES),--only $(FIGURES))
 
 papers-page: need-python ## Make docs/papers.md from the raw results that are kept
-	PYTHONPATH=bench/compare python3 bench/papers/papers.py --corpus $(CORPUS) --tegula $(TEGULA) --kept
+	$(PAPERS) --kept
 
 corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) $(INDEX_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
 

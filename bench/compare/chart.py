@@ -2,25 +2,37 @@
 """The comparison with other programs as a table and as a picture, made from the raw results.
 
 Reads `bench/results/*_compare.json` as `make bench-compare bench-stations bench-logstats` left them;
-replaces the table in the README between its two marks, and writes the SVG. It measures nothing and
-computes only medians, maxima and ratios.
+replaces what the README and bench/README.md say of them between marks, and writes the SVG. It measures
+nothing and computes only medians, maxima and ratios. With --check it only compares.
 
     python3 bench/compare/chart.py
 """
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from statistics import median
 
-from measure import Failed, run_script, table
+import logstats
+import stations
+from measure import (
+    Failed,
+    Measured,
+    as_measured,
+    run_script,
+    short,
+    table,
+    write_pages,
+)
 from word_count import TWIN
 
 ROOT = Path(__file__).parent.parent.parent
-MARKS = ("<!-- comparison -->\n", "<!-- end -->")
+COMPARISON = ("<!-- comparison -->\n", "<!-- end -->")
+HEADLINE = ("<!-- headline -->\n", "<!-- end of headline -->")
+GOALS = ("<!-- goals -->\n", "<!-- end of goals -->")
 
 OURS = "Tegula"
 LABEL = 150
@@ -39,6 +51,8 @@ class Job:
     about: str
     ours: str
     """The run of tegula that the table shows."""
+    targets: Callable[[list[Measured]], list[tuple[str, bool]]] | None = None
+    """The goals of its script, if they are of these runs."""
 
 
 JOBS = (
@@ -55,6 +69,7 @@ JOBS = (
         "stations",
         "690 MB: least, mean and greatest temperature by station",
         "tegula",
+        stations.targets,
     ),
     Job(
         "logstats_compare.json",
@@ -62,6 +77,7 @@ JOBS = (
         "logstats",
         "732 MB: seconds online of a million users",
         "tegula",
+        logstats.targets,
     ),
 )
 
@@ -75,6 +91,7 @@ class Row:
     wall_s: dict[int, float]
     """By number of workers."""
     resident_peak_bytes: int
+    """The most of all runs of one worker."""
     ratio: float
     """CPU time of one worker over that of tegula by the nearest rule."""
 
@@ -91,15 +108,19 @@ def nearest(program: str, job: Job, one_worker: dict[str, float]) -> str:
     return twin if program != job.ours and twin in one_worker else job.ours
 
 
-def rows_of(job: Job, folder: Path) -> list[Row]:
-    """The programs of a job, tegula first, then by CPU time."""
+def raw_of(job: Job, folder: Path) -> tuple[dict, list[dict]]:
+    """The results of a job, and its runs there."""
     path = folder / job.results
-    runs = [
-        run for run in json.loads(path.read_text())["runs"] if run["input"] == job.input
-    ]
-    one_worker = {run["program"]: cpu_s(run) for run in runs if run["workers"] == 1}
-    if job.ours not in one_worker:
+    raw = json.loads(path.read_text())
+    runs = [run for run in raw["runs"] if run["input"] == job.input]
+    if not any(run["program"] == job.ours for run in runs):
         raise Failed(f"{path}: no run of {job.ours} on {job.input}; measure again")
+    return raw, runs
+
+
+def rows_of(job: Job, runs: list[dict]) -> list[Row]:
+    """The programs of a job, tegula first, then by CPU time."""
+    one_worker = {run["program"]: cpu_s(run) for run in runs if run["workers"] == 1}
     rows = []
     for program, seconds in one_worker.items():
         if program.startswith("tegula") and program != job.ours:
@@ -117,6 +138,7 @@ def rows_of(job: Job, folder: Path) -> list[Row]:
                 resident_peak_bytes=max(
                     sample["resident_peak_bytes"]
                     for run in every
+                    if run["workers"] == 1
                     for sample in run["samples"]
                 ),
                 ratio=seconds / one_worker[nearest(program, job, one_worker)],
@@ -132,7 +154,7 @@ def markdown(all_rows: list[tuple[Job, list[Row]]]) -> str:
         "CPU s, 1 worker",
         "wall s, 1 worker",
         "wall s, 2 workers",
-        "peak MB",
+        "peak MB, 1 worker",
         "CPU / Tegula's",
     ]
     lines = []
@@ -198,16 +220,42 @@ def svg(all_rows: list[tuple[Job, list[Row]]]) -> Iterator[str]:
     yield "</svg>"
 
 
-def replace_table(readme: Path, made: str, marks: tuple[str, str] = MARKS) -> None:
-    text = readme.read_text()
+def headline(rows: list[Row]) -> str:
+    """One sentence on tegula's word count."""
+    tegula = rows[0]
+    seconds, peak = tegula.wall_s[1], tegula.resident_peak_bytes / 1e6
+    return f"One core counts the words of 1 GB of text in {seconds:.1f} s, in {peak:.0f} MB of memory.\n"
+
+
+def method(all_raw: list[tuple[Job, dict, list[dict]]]) -> str:
+    """How often, when and with which commit the jobs were measured."""
+    least = min(len(run["samples"]) for _, _, runs in all_raw for run in runs)
+    when = "; ".join(
+        f"{job.name} on {raw['date'][:10]}, commit {short(raw['commit'])}"
+        for job, raw, _ in all_raw
+    )
+    return f"Each figure is the median of at least {least} runs, the peak the most of them. Measured: {when}.\n"
+
+
+def goals(all_raw: list[tuple[Job, dict, list[dict]]]) -> str:
+    """The goals of the kept results, and whether they were reached."""
+    said = [
+        f"- `{job.name}`: {text}, {'reached' if reached else '**missed**'}\n"
+        for job, _, runs in all_raw
+        if job.targets is not None
+        for text, reached in job.targets([as_measured(run) for run in runs])
+    ]
+    return "In the results that are kept:\n\n" + "".join(said)
+
+
+def with_part(text: str, made: str, marks: tuple[str, str]) -> str:
+    """A page with another text between two marks."""
     begin, end = marks
     head, found, rest = text.partition(begin)
     _, also_found, tail = rest.partition(end)
     if not (found and also_found):
-        raise Failed(
-            f"{readme}: {begin.strip()} and {end} are not both there; put them around the table"
-        )
-    readme.write_text(head + begin + made + end + tail)
+        raise Failed(f"{begin.strip()} and {end} are not both there")
+    return head + begin + made + end + tail
 
 
 def main() -> int:
@@ -216,12 +264,20 @@ def main() -> int:
     )
     parser.add_argument("--results", type=Path, default=ROOT / "bench/results")
     parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
+    parser.add_argument("--method", type=Path, default=ROOT / "bench/README.md")
     parser.add_argument("--svg", type=Path, default=ROOT / "docs/comparison.svg")
+    parser.add_argument("--check", action="store_true", help="write nothing")
     options = parser.parse_args()
-    all_rows = [(job, rows_of(job, options.results)) for job in JOBS]
-    replace_table(options.readme, markdown(all_rows))
-    options.svg.write_text("\n".join(svg(all_rows)) + "\n")
-    return 0
+    all_raw = [(job, *raw_of(job, options.results)) for job in JOBS]
+    all_rows = [(job, rows_of(job, runs)) for job, _, runs in all_raw]
+    compared = f"{method(all_raw)}\n{markdown(all_rows)}"
+    readme = with_part(options.readme.read_text(), compared, COMPARISON)
+    pages = {
+        options.readme: with_part(readme, headline(all_rows[0][1]), HEADLINE),
+        options.method: with_part(options.method.read_text(), goals(all_raw), GOALS),
+        options.svg: "\n".join(svg(all_rows)) + "\n",
+    }
+    return write_pages(pages, options.check)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def targets(measured: list[Measured]) -> list[tuple[str, bool]]:
     ]
     return [
         (
-            f"{TIMES_PEERS} times the CPU time with {workers} workers for {peer}: {ratio:.2f}",
+            f"{TIMES_PEERS} times the CPU time for {peer}, workers: {workers}: {ratio:.2f}",
             ratio >= TIMES_PEERS,
         )
         for peer, workers, ratio in ratios

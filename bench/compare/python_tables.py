@@ -2,17 +2,18 @@
 """The comparison of Python libraries as tables, made from the raw results.
 
 Reads `bench/results/python_compare.json` and `python_reach.json` as `make bench-python` left them, and replaces the
-tables in the README between their marks. It measures nothing and computes only medians.
+tables in the README between their marks. It measures nothing and computes only medians. With --check it only compares.
 
     python3 bench/compare/python_tables.py
 """
 
+import argparse
 import json
 import sys
 from statistics import median
 
-from chart import ROOT, replace_table
-from measure import run_script, table
+from chart import ROOT, with_part
+from measure import run_script, short, table, write_pages
 
 from python import LIBRARIES, TEXTS, TITLES, lines_of_code
 
@@ -68,7 +69,7 @@ def about(results: dict[str, object]) -> str:
     machine, load = results["machine"], results["load_before"][0]
     return (
         f"{machine['cores']} cores of an {machine['cpu']}, load average {load:.1f} before, "
-        f"commit {results['commit'][:10]}.\n"
+        f"commit {short(results['commit'])}.\n"
     )
 
 
@@ -82,17 +83,21 @@ def reached(results: dict[str, object]) -> str:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description="Make the tables of libraries.")
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    options = parser.parse_args()
+    readme = ROOT / "README.md"
+    text = readme.read_text()
     for name, made in (("compare", compared), ("reach", reached)):
         path = ROOT / f"bench/results/python_{name}.json"
         if path.exists():
-            results = json.loads(path.read_text())
-            replace_table(ROOT / "README.md", made(results), MARKS[name])
+            text = with_part(text, made(json.loads(path.read_text())), MARKS[name])
         else:
             print(
                 f"{path.name} is not there: `make bench-python` makes it",
                 file=sys.stderr,
             )
-    return 0
+    return write_pages({readme: text}, options.check)
 
 
 if __name__ == "__main__":

@@ -6,13 +6,18 @@ Takes the folder of the repository; hands on runs and their medians. It reads fi
 import json
 import subprocess
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 from statistics import median
 
-from measure import Failed
+from measure import Failed, short
 
 ROOT = Path(__file__).parent.parent.parent
+# A result that is older is measured again.
 COMMITS_MOST = 100
+# A page is true whatever is committed after it, so it marks results by their distance from the newest one.
+BEFORE_NEWEST_MOST = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -216,6 +221,20 @@ def is_old(name: str) -> bool:
     return commits is None or commits > COMMITS_MOST
 
 
+def date_of(name: str) -> datetime | None:
+    """Returns when a result was measured; None where it is missing or the same at any commit."""
+    path = ROOT / RESULTS[name].path
+    if RESULTS[name].is_exact or not path.exists():
+        return None
+    return datetime.fromisoformat(json.loads(path.read_text())["date"])
+
+
+@cache
+def newest() -> datetime:
+    """Returns when the newest of all results was measured."""
+    return max(date for name in RESULTS if (date := date_of(name)) is not None)
+
+
 def told(name: str) -> str:
     """Returns one line on a result: its file, when and where it was measured."""
     result = RESULTS[name]
@@ -225,10 +244,9 @@ def told(name: str) -> str:
             f"{link}, from `bench/results/split_costs.txt`" if result.target else link
         )
     raw = json.loads((ROOT / result.path).read_text())
-    commit, machine = raw["commit"].removesuffix("-dirty"), raw["machine"]
-    commits = age(commit)
-    where = "not in this history" if commits is None else f"{commits} commits ago"
-    old = f"; **older than {COMMITS_MOST} commits**" if is_old(name) else ""
+    machine = raw["machine"]
+    is_late = newest() - date_of(name) <= BEFORE_NEWEST_MOST
+    old = "" if is_late else "; **more than a day before the newest result**"
     # What is measured may be more processes than there are cores.
     load = raw.get("load_before", machine["load_average"])[0]
     # Other programs then had a part of the processors.
@@ -237,4 +255,4 @@ def told(name: str) -> str:
         if load > machine["cores"] + 0.5
         else ""
     )
-    return f"{link}: {raw['date'][:10]}, commit {commit[:10]} ({where}), {machine['cpu']}, {machine['cores']} cores, load {load:.1f}{busy}{old}"
+    return f"{link}: {raw['date'][:10]}, commit {short(raw['commit'])}, {machine['cpu']}, {machine['cores']} cores, load {load:.1f}{busy}{old}"

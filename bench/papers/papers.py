@@ -2,9 +2,9 @@
 """The five papers, figure by figure: `docs/papers.md` and its plots, made from raw results.
 
 Results that are missing or were measured more than a hundred commits ago are measured again first, where their inputs
-and programs are here; else the page says how old they are. `--only` names some figures (`ostrich-15`), whose results
+and programs are here; the page says when and at which commit each was measured. `--only` names some figures (`ostrich-15`), whose results
 alone are measured, however old they are; `--only all` measures all of them. The page always has all of them. `--kept`
-measures nothing.
+measures nothing, and `--check` only compares the page and its plots with the results.
 
     python3 bench/papers/papers.py --corpus bench/corpus --tegula target/release/tegula
 """
@@ -21,7 +21,7 @@ from asymmetric import ASYMMETRIC
 from figure import Figure, Paper
 from kept import COMMITS_MOST, RESULTS, ROOT, Kept, is_old, told
 from m3r import M3R
-from measure import Failed, run_script, table
+from measure import Failed, run_script, table, write_pages
 from metis import METIS
 from ostrich import OSTRICH
 from plot import drawn
@@ -115,8 +115,10 @@ def say(text: str) -> None:
     print(f"papers: {text}", file=sys.stderr, flush=True)
 
 
-def section(paper: Paper, figure: Figure, kept: Kept, plots: Path) -> list[str]:
-    """The part of the page on one figure; its plot is written beside."""
+def section(
+    paper: Paper, figure: Figure, kept: Kept, plots: dict[str, str]
+) -> list[str]:
+    """The part of the page on one figure; its plot is added to the others."""
     name = paper.id_of(figure)
     lines = [
         f"### {figure.number[0].upper()}{figure.number[1:]}: {figure.title}",
@@ -137,16 +139,15 @@ def section(paper: Paper, figure: Figure, kept: Kept, plots: Path) -> list[str]:
         "",
     ]
     if made.plot is not None:
-        (plots / f"{name}.svg").write_text(drawn(made.plot))
+        plots[f"{name}.svg"] = drawn(made.plot)
         lines += [f"![{made.plot.title}]({PLOTS}/{name}.svg)", ""]
     lines += [f"Raw: {'; '.join(told(need) for need in figure.needs)}.", ""]
     return lines
 
 
-def page(kept: Kept, docs: Path) -> str:
-    plots = docs / PLOTS
-    shutil.rmtree(plots, ignore_errors=True)
-    plots.mkdir(parents=True)
+def page(kept: Kept) -> tuple[str, dict[str, str]]:
+    """The page, and its plots by name."""
+    plots: dict[str, str] = {}
     lines = [
         "# The five papers, figure by figure",
         "",
@@ -155,7 +156,8 @@ def page(kept: Kept, docs: Path) -> str:
         "described machines** are simulated with costs that were recorded in real runs. Plots of the papers have no numbers,",
         "so of those only what the text says is here. Processor time is user and system time; times are medians.",
         "",
-        f"Results that are older than {COMMITS_MOST} commits are measured again where their inputs are there, and marked where not.",
+        f"`make papers` measures a result again after {COMMITS_MOST} commits, where its inputs are there. Each is named with its date and",
+        "commit (`-dirty`: with changes that are in no commit), and marked where it is more than a day older than the newest one.",
         "The Linux source, from which some texts are made, is one such input (`make corpus LINUX_SOURCE=folder`); the programs of",
         "Phoenix++ and Metis, built from their authors' sources, are others (`PHOENIX=`, `METIS=`).",
         "",
@@ -169,7 +171,24 @@ def page(kept: Kept, docs: Path) -> str:
         ]
         for figure in paper.figures:
             lines += section(paper, figure, kept, plots)
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join(lines).rstrip() + "\n", plots
+
+
+def write(docs: Path, is_check: bool) -> int:
+    """Writes the page and its plots, and removes other ones; or only compares all with what is there."""
+    text, plots = page(Kept())
+    folder = docs / PLOTS
+    pages = {docs / "papers.md": text} | {
+        folder / name: plot for name, plot in plots.items()
+    }
+    code = write_pages(pages, is_check)
+    for path in set(folder.iterdir()) - set(pages):
+        if is_check:
+            print(f"{path.name}: a plot of no figure; run papers.py")
+            code = 1
+        else:
+            path.unlink()
+    return code
 
 
 def main() -> int:
@@ -194,6 +213,7 @@ def main() -> int:
         help="measure what these need, always",
     )
     parser.add_argument("--kept", action="store_true", help="measure nothing")
+    parser.add_argument("--check", action="store_true", help="nor write anything")
     options = parser.parse_args()
     options.corpus, options.tegula = (
         options.corpus.absolute(),
@@ -201,10 +221,9 @@ def main() -> int:
     )
     figures = wanted(options.only)
     needs = list(dict.fromkeys(need for _, figure in figures for need in figure.needs))
-    if not options.kept:
+    if not (options.kept or options.check):
         measure([need for need in needs if options.only or is_old(need)], options)
-    (options.docs / "papers.md").write_text(page(Kept(), options.docs))
-    return 0
+    return write(options.docs, options.check)
 
 
 if __name__ == "__main__":
