@@ -112,7 +112,7 @@ unexport PYTHONDONTWRITEBYTECODE
 	need-cargo need-chromium need-emulators need-fuzz need-java need-lints need-miri need-node need-pocl need-python
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
 run: need-cargo ## Count words and show the statistics; INPUT=paths WORDS=whitespace|alpha|unicode TOP=10
 	cargo build --profile quick -p tegula-cli --no-default-features --features wordcount

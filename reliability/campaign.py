@@ -253,15 +253,24 @@ class Lanes:
 
     def run(self) -> None:
         while (part := self.take()) is not None:
-            done = self.all_done[part.name]
-            turns = part.turns if self.has_tools(part) else 0
-            while done.turns < turns:
-                run_turn(part, done, self.groups)
+            try:
+                self.run_part(part)
+            except Exception as error:
+                print(f"{part.name}: STOPPED: {error!r}", flush=True)
+                self.unmet.append(part.name)
+            finally:
+                # Another lane may wait for the place in which this part builds.
                 with self.changed:
-                    save_done(self.all_done)
+                    self.building.discard(part.builds)
+                    self.changed.notify_all()
+
+    def run_part(self, part: Part) -> None:
+        done = self.all_done[part.name]
+        turns = part.turns if self.has_tools(part) else 0
+        while done.turns < turns:
+            run_turn(part, done, self.groups)
             with self.changed:
-                self.building.discard(part.builds)
-                self.changed.notify_all()
+                save_done(self.all_done)
 
 
 def campaign_of(part: Part, done: Done | None) -> str:
