@@ -35,13 +35,28 @@ pub(crate) fn run(bytes: &[u8]) {
                 // An object that has a name twice has its last one there.
                 continue;
             };
-            if let (Ok(ours), Value::String(theirs)) = (&ours, theirs)
-                && is_once(line, pointer)
-            {
-                assert_eq!(ours.bytes().unwrap(), theirs.as_bytes());
+            if !is_once(line, pointer) {
+                continue;
+            }
+            let ours = ours.unwrap_or_else(|cause| panic!("{line:?}: {cause}"));
+            match theirs {
+                Value::String(theirs) => assert_eq!(ours.bytes().unwrap(), theirs.as_bytes()),
+                _ => assert_eq!(
+                    &serde_json::from_slice::<Value>(&ours.bytes().unwrap()).unwrap(),
+                    theirs
+                ),
+            }
+            match theirs.as_f64() {
+                Some(theirs) => assert!(is_near(ours.number().unwrap(), theirs), "{line:?}"),
+                None => assert!(ours.number().is_err(), "{line:?}"),
             }
         }
     }
+}
+
+/// Whether two numbers are one text: serde_json may read the last digits in another way.
+fn is_near(ours: f64, theirs: f64) -> bool {
+    (ours - theirs).abs() <= theirs.abs().mul_add(1e-15, f64::MIN_POSITIVE)
 }
 
 /// Whether each name of a path is in the line once, also in other objects.
