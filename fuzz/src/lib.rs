@@ -1,7 +1,7 @@
 //! Targets of fuzzing: functions that take any bytes, give them to a part of Tegula that reads bytes which it did not write,
 //! and panic where the answer is not what it must be. `libfuzzer` calls them with bytes made by coverage; the tests call
-//! them with the bytes that were kept of that. Here is what they share: engines, a folder in memory, and shapes that follow
-//! from the first bytes of an input.
+//! them with the bytes that were kept of that. Here is what they share: engines, and shapes that
+//! follow from the first bytes of an input.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,6 +18,7 @@ mod json;
 mod kernels;
 mod logs;
 mod matrices;
+mod memory;
 mod messages;
 #[cfg(feature = "remote")]
 mod namenodes;
@@ -31,12 +32,10 @@ mod states;
 mod stations;
 mod words;
 
+pub(crate) use memory::{file, folder};
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
 use std::sync::LazyLock;
 use tegula::{Aggregate, Container, Engine, Error, Input, Job, Options, Order, Result};
-use tempfile::TempDir;
 
 /// A target: it takes any bytes, and panics where something is wrong.
 pub type Target = fn(&[u8]);
@@ -74,23 +73,6 @@ pub fn target(name: &str) -> Option<Target> {
 /// Engines of one worker and of three.
 static ENGINES: LazyLock<[Engine; 2]> =
     LazyLock::new(|| [1, 3].map(|workers| Engine::builder().workers(workers).build().unwrap()));
-
-static FOLDER: LazyLock<TempDir> = LazyLock::new(|| tempfile::tempdir_in("/dev/shm").unwrap());
-
-/// Returns the path of a file in memory with these bytes; there is one of each name.
-pub(crate) fn file(name: &str, bytes: &[u8]) -> PathBuf {
-    let path = FOLDER.path().join(name);
-    fs::write(&path, bytes).unwrap();
-    path
-}
-
-/// Returns an empty folder in memory.
-pub(crate) fn folder(name: &str) -> PathBuf {
-    let path = FOLDER.path().join(name);
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir(&path).unwrap();
-    path
-}
 
 /// Takes the first byte for a choice; returns it with the rest.
 pub(crate) fn choice(bytes: &[u8]) -> Option<(u8, &[u8])> {
