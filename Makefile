@@ -279,8 +279,8 @@ $(MRJOB_SOURCES): | need-python
 
 # The compiler of CUDA needs no GPU.
 test-cuda-kernels: need-cargo $(VENV)/nvrtc-$(NVRTC) ## Compile every kernel with NVRTC, which is fetched (90 MB)
-	export LD_LIBRARY_PATH=$$(echo $(abspath $(VENV))/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib) && \
-		cargo test -p tegula-device --features cuda --lib -- --nocapture cuda && \
+	export NEEDS_NVRTC=1 LD_LIBRARY_PATH=$$(echo $(abspath $(VENV))/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib) && \
+		cargo test -p tegula-device --features cuda --test device -- --nocapture && \
 		cargo test -p tegula-apps --features cuda,offload --test devices -- --nocapture
 
 test-hadoop: need-java ## Build the Hadoop engine and run its tests, with style, Javadoc and coverage
