@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{OnceLock, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tegula::{
     Aggregate, Cancel, Engine, EngineBuilder, Grouping, Input, Job, Key, MemoryError, Options,
     Output, Result, Topology, WordClass,
@@ -143,6 +143,15 @@ pub(crate) fn within<R: Send + 'static>(
             Err(panic) => std::panic::resume_unwind(panic),
             Ok(()) => unreachable!("a worker that ended well has sent its result"),
         },
+    }
+}
+
+/// Waits for something that another thread does.
+pub(crate) fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(30), "not so within 30 s");
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
