@@ -1,10 +1,14 @@
 //! Ctrl-C (and being told to terminate) ends the program with 130 within a second, wherever it is,
-//! and leaves no file and no half of one.
+//! and leaves no file and no half of one. Time for which the program waits for processors is not counted.
 
 use super::*;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
+use std::collections::HashMap;
 use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 
 /// The program, started with the default action for interrupts. A shell's background job has them
 /// ignored, and the program leaves an ignored signal ignored.
@@ -32,15 +36,63 @@ fn catches_interrupts(child: &Child) -> bool {
 }
 
 pub(super) fn check_end(child: Child, signal: Signal) {
-    let begin = Instant::now();
-    kill_process(Pid::from_child(&child), signal).unwrap();
+    let pid = Pid::from_child(&child);
+    let (begin, waited) = (Instant::now(), Waited::of(pid));
+    kill_process(pid, signal).unwrap();
     let output = child.wait_with_output().unwrap();
-    let took = begin.elapsed();
+    let (took, waited) = (begin.elapsed(), waited.end());
     assert_eq!(
         (output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()),
         (Some(130), "")
     );
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(took < Duration::from_secs(1) + waited, "{took:?}, {waited:?} of it for processors");
+}
+
+/// Adds up how long the threads of a process, and that which waits for it, are ready and have no processor: on a busy
+/// machine this is no time of the program's.
+struct Waited {
+    is_over: Arc<AtomicBool>,
+    looking: JoinHandle<Duration>,
+}
+
+impl Waited {
+    fn of(pid: Pid) -> Waited {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let looking = {
+            let is_over = Arc::clone(&is_over);
+            let (tasks, own) = (format!("/proc/{pid}/task"), fs::read_link("/proc/thread-self"));
+            let own = Path::new("/proc").join(own.unwrap());
+            let before: HashMap<_, _> = delays(&tasks, &own).collect();
+            thread::spawn(move || {
+                let mut last = before.clone();
+                while !is_over.load(Ordering::Relaxed) {
+                    last.extend(delays(&tasks, &own));
+                    sleep(Duration::from_millis(2));
+                }
+                last.extend(delays(&tasks, &own));
+                last.iter()
+                    .map(|(task, &delay)| delay - *before.get(task).unwrap_or(&Duration::ZERO))
+                    .sum()
+            })
+        };
+        Waited { is_over, looking }
+    }
+
+    fn end(self) -> Duration {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.looking.join().unwrap()
+    }
+}
+
+/// Returns the time that each task of a folder, and another one, has waited for a processor: the second number of its
+/// `schedstat`, in nanoseconds.
+fn delays(tasks: &str, other: &Path) -> impl Iterator<Item = (PathBuf, Duration)> {
+    let tasks = fs::read_dir(tasks).into_iter().flatten().flatten().map(|task| task.path());
+    tasks.chain([other.to_owned()]).filter_map(|task| {
+        let text = fs::read_to_string(task.join("schedstat")).ok()?;
+        let delay = text.split(' ').nth(1)?.parse().ok()?;
+        Some((task, Duration::from_nanos(delay)))
+    })
 }
 
 #[test]
