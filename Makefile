@@ -381,13 +381,13 @@ campaign-streaming: build need-python ## Run streaming jobs at their extremes (l
 	python3 streaming/compare/extremes.py $(TEGULA) --kills $(KILLS) --seed $(SEED)
 
 # One execution of Surefire each, because a test that is named would run in all of them.
-campaign-places: need-java ## Faults of the Hadoop engine's places, and a hundred kills while jobs run; KILLS=100 (slow)
+campaign-places: need-java ## Faults of the Hadoop engine's places, and a hundred kills while jobs run; SEED=1 KILLS=100 (slow)
 	cd hadoop && mvn -B -ntp test-compile surefire:test@default-test -Dtest='PlaceFaultsTest,JvmPlacesTest#jobsOutliveKilledPlaces' \
-		-Dplaces.faults=true -Dplaces.kills=$(KILLS)
+		-Dplaces.faults=true -Dplaces.kills=$(KILLS) -Dplaces.seed=$(SEED)
 	cd hadoop && mvn -B -ntp test-compile surefire:test@hdfs-test -Dtest=HdfsPlacesTest -Dplaces.faults=true
 
 campaign-nodes: need-cargo ## Kill nodes and drivers a hundred times and let the runs go on; SEED=1 KILLS=100 (slow)
-	KILLS=$(KILLS) SEED=$(SEED) cargo test -p tegula-cli --test program nodes_survive_kills
+	KILLS=$(KILLS) SEED=$(SEED) cargo test -p tegula-cli --test program nodes_survive_kills -- --nocapture
 
 # What is new in its corpus is found again from the one that is kept; `make fuzz-keep` keeps the least of it that covers all.
 fuzz: need-fuzz ## Give the parts of Tegula that read foreign bytes such bytes by coverage; FUZZ="words json" FUZZ_SECONDS=60 SEED=1 (slow)
