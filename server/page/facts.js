@@ -66,7 +66,7 @@ export class About {
     const facts = [
       ["user", job.user],
       ["cores", `${job.cores === null ? "" : `${job.cores === "" ? "none at present" : job.cores}, `}wants ${most}`],
-      ["memory", bytes(job.memory_bytes)],
+      ["memory", job.memory_bytes === 0 ? "no limit" : bytes(job.memory_bytes)],
       ["priority", String(job.priority)],
       ["submitted", moment(job.created_at_s)],
       ["started", job.started_at_s === null ? UNKNOWN : moment(job.started_at_s)],

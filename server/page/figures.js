@@ -9,6 +9,14 @@ import { bytes, clock, count, duration, part, percent, rate, UNKNOWN } from "./t
 /** @type {Stage[]} */
 const STAGES = ["plan", "map", "reduce", "merge", "output"];
 
+/**
+ * Returns the limit of a job's memory, or null if it has none.
+ * @param {Snapshot} job
+ */
+export function memoryLimit(job) {
+  return (job.progress?.memory_limit_bytes ?? job.memory_bytes) || null;
+}
+
 /** The strip of figures at the top. */
 export class Figures {
   element = h("dl", { class: "figures" });
@@ -69,11 +77,13 @@ export class Figures {
         job.state === "running" ? clock(progress?.left_s) : UNKNOWN,
         job.state === "running" ? `${clock(elapsed_s)} so far` : "",
       );
-    const limit = progress?.memory_limit_bytes ?? job.memory_bytes;
+    const limit = memoryLimit(job);
     const peak = is_over ? (stats?.memory_resident_peak ?? stats?.memory_counted_peak) : undefined;
     const memory = peak ? Number(peak) : progress?.memory_bytes;
-    this.#set("memory", bytes(memory), `${peak ? "at most, " : ""}of ${bytes(limit)}`);
-    this.#memory.set(memory === undefined ? 0 : memory / limit, `${bytes(memory)} of ${bytes(limit)}`);
+    const of = limit === null ? "no limit" : `of ${bytes(limit)}`;
+    this.#set("memory", bytes(memory), `${peak ? "at most, " : ""}${of}`);
+    this.#memory.element.hidden = limit === null;
+    this.#memory.set((memory ?? 0) / (limit ?? Infinity), `${bytes(memory)} ${of}`);
     const spilled = progress?.spilled_bytes ?? stats?.spilled_bytes;
     this.#set("spilled", bytes(spilled), spilled ? "to scratch files" : "");
     const keys = is_over && stats?.keys !== undefined ? Number(stats.keys) : progress?.keys_held;

@@ -5,7 +5,7 @@ import { Cores } from "./cores.js";
 import { ask, h, notice, setAttribute, setText } from "./dom.js";
 import { About, Answer, BadRecords, StatsTable } from "./facts.js";
 import { Feed } from "./feed.js";
-import { Figures, Stages } from "./figures.js";
+import { Figures, memoryLimit, Stages } from "./figures.js";
 import { Grid } from "./grid.js";
 import { Log } from "./log.js";
 import { Plots } from "./plots.js";
@@ -214,7 +214,7 @@ export class JobPage {
     this.#top.element.hidden = job.show === null && job.state === "done" && job.answer_bytes !== null;
     this.#top.update(job.show, job.state, job.progress?.at_s ?? 0);
     this.#plots.update({
-      limit: job.progress?.memory_limit_bytes ?? job.memory_bytes,
+      limit: memoryLimit(job),
       workers: job.progress?.workers ?? null,
       mean: job.progress?.bytes_per_s ?? null,
       found_bytes: foundBytes(job),

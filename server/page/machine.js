@@ -183,15 +183,18 @@ export class MachinePanel {
     for (const job of running) {
       const segment = /** @type {HTMLElement} */ (this.#segments.get(job.id));
       setAttribute(segment, "data-colour", this.colours.of(job.id));
-      setVariable(segment, "--part", String(job.memory_bytes / all));
-      setVariable(segment, "--used", String(Math.min(1, job.memory_used_bytes / job.memory_bytes)));
+      // A job without a limit takes what it uses.
+      const limit = job.memory_bytes || job.memory_used_bytes || 1;
+      setVariable(segment, "--part", String(limit / all));
+      setVariable(segment, "--used", String(Math.min(1, job.memory_used_bytes / limit)));
       const line = /** @type {HTMLElement} */ (this.#lines.get(job.id));
       const [swatch, name, figures] = line.children;
       if (!swatch || !name || !figures) continue;
       setAttribute(swatch, "data-colour", this.colours.of(job.id));
       setText(name, job.name.slice(0, 200));
       const cores = job.cores === "" ? "no core" : `cores ${job.cores}`;
-      setText(figures, `${bytes(job.memory_used_bytes)} of ${bytes(job.memory_bytes)} · ${cores}`);
+      const of = job.memory_bytes === 0 ? "" : ` of ${bytes(job.memory_bytes)}`;
+      setText(figures, `${bytes(job.memory_used_bytes)}${of} · ${cores}`);
     }
     setChildren(this.#memory, [...this.#segments.values()]);
     setChildren(this.#jobs, [...this.#lines.values()]);

@@ -174,7 +174,7 @@ class Job:
             "files_planned": len(self.paths),
             "keys_held": int(1_200_000 * part**0.6),
             "memory_bytes": int(min(self.memory_bytes, grown + wave)),
-            "memory_limit_bytes": self.memory_bytes,
+            "memory_limit_bytes": self.memory_bytes or None,
             "cpu_s": round(self.cpu_s(at), 3),
             "read_bytes": done,
             "written_bytes": int(part * 40 * MIB),

@@ -343,3 +343,14 @@ def test_the_log_grows(server, open_page):
     expect(page.locator(".log-text")).to_have_text("one\ntwo\n")
     asked = [request.path for request in server.requests if "/log?" in request.path]
     assert asked[:2] == ["/api/jobs/1/log?tail=16384", "/api/jobs/1/log?from=4"]
+def test_a_run_without_a_limit_on_memory_has_no_bar_of_it(server, open_page):
+    job = server.add(at_s=1.0, memory_bytes=0)
+    page = open_page(job.id)
+    memory = page.locator("[data-figure=memory]")
+    expect(memory).to_contain_text("no limit")
+    expect(memory.locator(".bar")).to_be_hidden()
+    expect(page.locator(".about")).to_contain_text("no limit")
+    assert "Infinity" not in page.content() and "NaN" not in page.content()
+    listed = open_page()
+    expect(listed.locator(".machine-jobs")).not_to_contain_text("of 0 B")
+    assert "Infinity" not in listed.content() and "NaN" not in listed.content()
