@@ -78,6 +78,9 @@ export class Log {
         // Another file: the next request is for its end.
         this.#is_begun = false;
         this.#asks_again = true;
+      } else if (next < size) {
+        // An answer has a part of what was added, if that is much.
+        this.#asks_again = true;
       }
       this.#next = next;
       this.#show(text, size, is_first);

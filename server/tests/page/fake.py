@@ -330,7 +330,7 @@ class RequestHandler(BaseHTTPRequestHandler):
             case "GET", "places":
                 self.json(200, job.places())
             case "GET", "log":
-                self.text(job.log.encode())
+                self.text(job.log.encode(), 1 << 20)
             case "GET", "answer":
                 self.text(job.answer().encode())
             case "GET", "timeline.svg":
@@ -436,12 +436,12 @@ class RequestHandler(BaseHTTPRequestHandler):
         }
         self.bytes(200, file.read_bytes(), kind, headers)
 
-    def text(self, content: bytes) -> None:
+    def text(self, content: bytes, most: int = 1 << 50) -> None:
         """Send a part of a text, as its parameters say."""
         begin = int(self.parameters.get("from", 0))
         if "tail" in self.parameters:
             begin = max(0, len(content) - int(self.parameters["tail"]))
-        part = content[begin:]
+        part = content[begin:][:most]
         if "count" in self.parameters:
             part = b"".join(
                 part.splitlines(keepends=True)[: int(self.parameters["count"])]

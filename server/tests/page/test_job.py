@@ -343,6 +343,20 @@ def test_the_log_grows(server, open_page):
     expect(page.locator(".log-text")).to_have_text("one\ntwo\n")
     asked = [request.path for request in server.requests if "/log?" in request.path]
     assert asked[:2] == ["/api/jobs/1/log?tail=16384", "/api/jobs/1/log?from=4"]
+
+
+def test_the_end_of_a_long_log_is_shown_when_it_comes_into_view(server, open_page):
+    job = server.add(at_s=1.0, log="one\n")
+    page = open_page(job.id)
+    expect(page.locator(".log-text")).to_have_text("one\n")
+    page.locator(".log").evaluate("panel => panel.style.display = 'none'")
+    job.log += "a long line of many that follow\n" * 100_000 + "last line"
+    server.finish(job)
+    expect(page.locator(".state")).to_have_text("done")
+    page.locator(".log").evaluate("panel => panel.style.display = ''")
+    expect(page.locator(".log-text")).to_contain_text("last line")
+
+
 def test_a_run_without_a_limit_on_memory_has_no_bar_of_it(server, open_page):
     job = server.add(at_s=1.0, memory_bytes=0)
     page = open_page(job.id)
