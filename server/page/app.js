@@ -294,6 +294,11 @@ setTheme(storedTheme());
 theme_button.addEventListener("click", nextTheme);
 document.getElementById("help")?.addEventListener("click", help);
 document.addEventListener("keydown", pressed);
+document.querySelector(".skip")?.addEventListener("click", (event) => {
+  // What follows `#` is the route: the link must not change it.
+  event.preventDefault();
+  main.focus();
+});
 window.addEventListener("hashchange", begin);
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   forgetColours();

@@ -168,3 +168,12 @@ def test_the_command_is_copied(server, open_page):
     expect(page.locator(".notice")).to_have_text("Command copied")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == "cd /data && tegula wordcount --words alpha --top 10 books"
+def test_the_skip_link_stays_at_the_job(server, open_page):
+    job = server.add(at_s=1.0)
+    page = open_page(job.id)
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#main")).to_be_focused()
+    expect(page.locator(".job")).to_be_visible()
+    assert page.url.endswith(f"#job={job.id}")
