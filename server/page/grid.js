@@ -47,6 +47,7 @@ export class Grid {
   /** @type {Tiles | null} */
   #tiles = null;
   #bytes_planned = 0;
+  #files = 1;
   /** @type {number | null} */
   #at = null;
   #columns = 1;
@@ -105,9 +106,9 @@ export class Grid {
 
   /**
    * @param {Tiles | null} tiles
-   * @param {{ bytes_planned: number, is_over: boolean, attempt: number }} job
+   * @param {{ bytes_planned: number, files: number, is_over: boolean, attempt: number }} job
    */
-  update(tiles, { bytes_planned, is_over, attempt }) {
+  update(tiles, { bytes_planned, files, is_over, attempt }) {
     const which = `${attempt} ${tiles?.places ?? 0} ${tiles?.tiles}`;
     if (which !== this.#which) {
       this.#which = which;
@@ -118,6 +119,7 @@ export class Grid {
     }
     this.#tiles = tiles;
     this.#bytes_planned = bytes_planned;
+    this.#files = files;
     this.#empty.hidden = tiles !== null;
     this.#canvas.hidden = tiles === null;
     this.#legend.hidden = tiles === null;
@@ -303,8 +305,9 @@ export class Grid {
       const next = this.#places?.cells[cell + 1];
       const path = this.#places?.paths[begin[0]] ?? "";
       const [from, to] = [bytes(begin[1]), next && next[2] === begin[2] ? bytes(next[1]) : "its end"];
-      if (!next || next[2] <= begin[2] + 1) return { path, range: `${from} to ${to}` };
-      return { path, range: `from ${from} of this file, and ${counted(next[2] - begin[2] - 1, "more file")}` };
+      const more = (next?.[2] ?? this.#files) - begin[2] - 1;
+      if (more <= 0) return { path, range: `${from} to ${to}` };
+      return { path, range: `from ${from} of this file, and ${counted(more, "more file")}` };
     }
     if (this.#bytes_planned === 0) return { path: "", range: "" };
     const each = this.#bytes_planned / tiles;

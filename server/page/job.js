@@ -209,7 +209,12 @@ export class JobPage {
     this.#figures.update(job, this.#before_s + (job.progress?.at_s ?? 0));
     this.#stages.update(job);
     this.#cores.update(is_over);
-    this.grid.update(job.tiles, { bytes_planned: job.progress?.bytes_planned ?? 0, is_over, attempt: job.attempts });
+    this.grid.update(job.tiles, {
+      bytes_planned: job.progress?.bytes_planned ?? 0,
+      files: Number(job.stats?.files ?? job.progress?.files_planned ?? 1),
+      is_over,
+      attempt: job.attempts,
+    });
     // A job that showed nothing has its answer to show.
     this.#top.element.hidden = job.show === null && job.state === "done" && job.answer_bytes !== null;
     this.#top.update(job.show, job.state, job.progress?.at_s ?? 0);

@@ -227,6 +227,16 @@ def test_a_tile_of_several_files_says_how_many(server, open_page):
     expect(readout).to_contain_text("from 0 B of this file, and 1 more file")
 
 
+def test_the_last_tile_of_small_files_says_how_many(server, open_page):
+    names = [f"books/{letter}.txt" for letter in "abcdefgh"]
+    job = server.add(tiles=1, paths=names)
+    job.finish()
+    page = open_page(job.id)
+    page.keyboard.press("s")
+    readout = page.locator(".tiles .readout")
+    expect(readout).to_contain_text("from 0 B of this file, and 7 more files")
+
+
 def test_a_tile_whose_file_the_server_does_not_know(server, open_page):
     job = server.add(at_s=1.0, has_places=False)
     page = open_page(job.id)
