@@ -1,8 +1,8 @@
 // Facts about a job: what it was told to do, its bad records, its answer, and all its figures.
 
 import { OVER, part as partOfText, RequestError } from "./api.js";
-import { copy, h, panel, setText } from "./dom.js";
-import { bytes, count, counted, figure, moment, shell, UNKNOWN, words } from "./text.js";
+import { copy, h, notice, panel, setText } from "./dom.js";
+import { bytes, count, counted, figure, isPython, line, moment, shell, UNKNOWN, words } from "./text.js";
 
 /** @import { Bad, Snapshot, Stats } from "./api.js" */
 
@@ -41,6 +41,7 @@ export class About {
   #list = h("dl", { class: "facts" });
   #command = h("code", { class: "command", dir: "ltr", tabIndex: 0, "aria-label": "command" });
   #texts = "";
+  #is_python = false;
 
   /** @param {(change: number) => void} onPriority */
   constructor(onPriority) {
@@ -55,12 +56,14 @@ export class About {
   }
 
   copy() {
-    copy(this.#command.textContent ?? "", "Command");
+    if (this.#is_python) notice("a job in Python has no command: submit it from Python, or run it again", "error");
+    else copy(this.#command.textContent ?? "", "Command");
   }
 
   /** @param {Snapshot} job */
   update(job) {
-    setText(this.#command, shell(job.command, job.folder));
+    this.#is_python = isPython(job.command);
+    setText(this.#command, this.#is_python ? line(job.command) : shell(job.command, job.folder));
     const most = job.most === job.least ? String(job.least) : `${job.least} to ${job.most}`;
     /** @type {[string, string][]} */
     const facts = [

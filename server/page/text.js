@@ -149,6 +149,14 @@ export function part(job) {
 }
 
 /**
+ * Returns whether a job is in Python, which no command line gives.
+ * @param {string[]} command
+ */
+export function isPython(command) {
+  return command[0] === "python";
+}
+
+/**
  * Returns the line that runs a command in a POSIX shell.
  * @param {string[]} command
  * @param {string} folder
@@ -158,11 +166,11 @@ export function shell(command, folder) {
 }
 
 /**
- * Returns a command as it is typed.
+ * Returns a command as it is typed; of a job in Python its name and its input.
  * @param {string[]} command
  */
 export function line(command) {
-  return ["tegula", ...command].map(quoted).join(" ");
+  return (isPython(command) ? command : ["tegula", ...command]).map(quoted).join(" ");
 }
 
 /** @param {string} word */

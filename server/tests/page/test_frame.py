@@ -168,6 +168,16 @@ def test_the_command_is_copied(server, open_page):
     expect(page.locator(".notice")).to_have_text("Command copied")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == "cd /data && tegula wordcount --words alpha --top 10 books"
+
+
+def test_a_job_in_python_has_no_command_to_copy(server, open_page):
+    job = server.add(at_s=1.0, command=["python", "books"])
+    page = open_page(job.id)
+    expect(page.locator(".command")).to_have_text("python books")
+    page.get_by_role("button", name="Copy command").click()
+    expect(page.locator(".notice")).to_contain_text("has no command")
+
+
 def test_the_skip_link_stays_at_the_job(server, open_page):
     job = server.add(at_s=1.0)
     page = open_page(job.id)

@@ -72,6 +72,10 @@ def test_a_command_is_quoted_for_a_shell(call: Call) -> None:
     )
 
 
+def test_a_job_in_python_is_no_command_of_tegula(call: Call) -> None:
+    assert call("text", "line", ["python", "my books"]) == "python 'my books'"
+
+
 def test_run_lengths_and_the_size_of_cells(call: Call) -> None:
     assert (
         call("text", "expand", "s3m5r2w22", 4096) == "sss" + "m" * 5 + "rr" + "w" * 22
