@@ -23,6 +23,8 @@ export class JobPage {
   #job = null;
   /** The time that earlier attempts ran. */
   #before_s = 0;
+  /** Changes of the priority are sent one after another, in the order of the presses. */
+  #last_change = Promise.resolve();
   /** How many summaries of the job have come. */
   #summaries = 0;
   #dirty = false;
@@ -251,8 +253,21 @@ export class JobPage {
 
   /** @param {number} change */
   #change(change) {
-    const priority = Math.max(-100, Math.min(100, (this.#job?.priority ?? 0) + change));
-    return this.#do(() => this.#alter("POST", `api/jobs/${this.id}/priority`, { priority }));
+    const job = this.#job;
+    if (!job) return;
+    const before = job.priority;
+    const priority = Math.max(-100, Math.min(100, before + change));
+    // The next press counts from here, also if it comes before the answer.
+    job.priority = priority;
+    const change_it = async () => {
+      try {
+        await this.#alter("POST", `api/jobs/${this.id}/priority`, { priority });
+      } catch (error) {
+        if (job.priority === priority) job.priority = before;
+        throw error;
+      }
+    };
+    this.#last_change = this.#last_change.then(() => this.#do(change_it));
   }
 
   /**

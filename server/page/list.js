@@ -207,6 +207,8 @@ export class ListPage {
   #older = h("button", { type: "button", class: "button", onclick: () => this.#loadOlder() }, "Load older jobs");
   /** @type {number | null} */
   #next = null;
+  /** Changes of priorities are sent one after another, in the order of the presses. */
+  #last_change = Promise.resolve();
   #dirty = false;
   #is_closed = false;
   /** @type {number} */
@@ -386,8 +388,21 @@ export class ListPage {
    * @param {number} change
    */
   async #prioritise(job, change) {
-    const priority = Math.max(-100, Math.min(100, job.priority + change));
-    await this.#do(() => this.#alter(job.id, "POST", `api/jobs/${job.id}/priority`, { priority }), "");
+    const before = this.#jobs.get(job.id) ?? job;
+    const priority = Math.max(-100, Math.min(100, before.priority + change));
+    // The next press counts from here, also if it comes before the answer.
+    const asked = { ...before, priority };
+    this.#jobs.set(job.id, asked);
+    const change_it = async () => {
+      try {
+        await this.#alter(job.id, "POST", `api/jobs/${job.id}/priority`, { priority });
+      } catch (error) {
+        if (this.#jobs.get(job.id) === asked) this.#jobs.set(job.id, before);
+        throw error;
+      }
+    };
+    this.#last_change = this.#last_change.then(() => this.#do(change_it, ""));
+    await this.#last_change;
   }
 
   /**

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from fake import wait_for
 from playwright.sync_api import expect
+from test_link import hide
 
 
 def test_jobs_are_where_their_state_puts_them(server, open_page):
@@ -108,6 +110,25 @@ def test_older_jobs_are_loaded_by_request(server, open_page):
     expect(page.get_by_role("button", name="Load older jobs")).to_be_hidden()
     page.get_by_role("searchbox").fill("number 7")
     expect(page.locator(".over .row")).to_have_count(11)
+
+
+def test_two_presses_are_two_steps(server, open_page):
+    job = server.add(name="waits", state="queued")
+    page = open_page()
+    sooner = page.get_by_role("button", name="begin sooner")
+    # The second one comes before the first is answered.
+    with server.lock:
+        sooner.click()
+        sooner.click()
+    wait_for(lambda: job.priority == 2)
+    expect(page.locator(".waiting .row")).to_contain_text("priority 2")
+    page.goto(f"{server.url}#job={job.id}")
+    lower = page.get_by_role("button", name="lower priority")
+    expect(lower).to_be_visible()
+    with server.lock:
+        for _ in range(3):
+            lower.click()
+    wait_for(lambda: job.priority == -1)
 
 
 def test_a_queue_of_a_thousand_is_shown_in_part(server, open_page):
