@@ -6,7 +6,9 @@ use crate::exit::{self, Outcome};
 use crate::flags::RunFlags;
 use crate::{COMMAND_LINE, control, progress, stats};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -96,8 +98,8 @@ pub(crate) fn has_share(command: &str, flags: &RunFlags) -> bool {
 enum Line {
     /// The engine has begun, with workers.
     Begin(usize, Watched),
-    /// The newest show replaces one that is not written yet.
-    Show(Value),
+    /// The newest show, as text, replaces one that is not written yet.
+    Show(String),
     /// Written in any case.
     Last(Value),
     End(Sender<()>),
@@ -151,14 +153,24 @@ impl Events {
         let _ = self.lines.send(Line::Begin(workers, watched));
     }
 
-    /// Tells of a show: its head and its pairs, as lines of JSON.
+    /// Tells of a show: its head and its pairs, as lines of JSON. Pairs are passed on as they are, because their fields
+    /// have an order, and their numbers may have more digits than a float.
     pub(crate) fn show(&self, lines: &[u8]) {
+        type Fields = BTreeMap<String, Box<RawValue>>;
         let mut lines = lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-        let head = lines.next().and_then(|head| serde_json::from_slice::<Value>(head).ok());
-        let Some(Value::Object(mut head)) = head else { return };
+        let head = lines.next().and_then(|head| serde_json::from_slice::<Fields>(head).ok());
+        let Some(mut show) = head else { return };
         let pairs = lines.take(PAIRS_MOST).filter_map(|line| serde_json::from_slice(line).ok());
-        head.insert("pairs".to_owned(), Value::Array(pairs.collect()));
-        let _ = self.lines.send(Line::Show(self.at("show", Value::Object(head))));
+        let pairs: Vec<&RawValue> = pairs.collect();
+        let at_s = rounded(self.began.elapsed());
+        for (name, text) in [
+            ("event", to_raw_value("show")),
+            ("at_s", to_raw_value(&at_s)),
+            ("pairs", to_raw_value(&pairs)),
+        ] {
+            show.extend(text.ok().map(|text| (name.to_owned(), text)));
+        }
+        let _ = serde_json::to_string(&show).map(|show| self.lines.send(Line::Show(show)));
     }
 
     /// Tells of a line of `--control` that makes no sense.
@@ -270,7 +282,7 @@ struct Seen {
     /// For each lane its totals, and when they were told.
     lanes: Vec<(String, [u64; KINDS])>,
     lanes_at: Duration,
-    show: Option<Value>,
+    show: Option<String>,
 }
 
 impl Writer {
@@ -323,7 +335,7 @@ impl Writer {
             self.write(&lanes);
         }
         if let Some(show) = self.seen.show.take() {
-            self.write(&show);
+            self.write_text(show);
         }
         let mut fields = progress::json(&watched.progress.read(), at);
         if let Value::Object(fields) = &mut fields {
@@ -374,9 +386,12 @@ impl Writer {
         poll(&mut fds, Some(&at_once)).is_ok_and(|ready| ready > 0)
     }
 
-    /// A reader that went away does not change the job.
     fn write(&mut self, line: &Value) {
-        let mut text = line.to_string();
+        self.write_text(line.to_string());
+    }
+
+    /// A reader that went away does not change the job.
+    fn write_text(&mut self, mut text: String) {
         text.push('\n');
         if let Some(out) = &mut self.out
             && out.write_all(text.as_bytes()).is_err()

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy
 import pytest
@@ -121,6 +121,32 @@ def test_its_answers_are_seen_while_it_runs(server: tg.Server) -> None:
     quick = server.submit(tg.text("words.txt").words().count(), top=2)
     *_, last = quick.stream()
     assert last.is_last and last.stable_since(2) is not None
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("key", ["user", "host"])
+def test_keys_of_answers_so_far_are_those_of_the_log(
+    server: tg.Server, path: Path, key: Literal["user", "host"]
+) -> None:
+    """Lines of a show begin with the key, whatever its name."""
+    lines = {
+        "user": b"ann login 100\nann logout 1000\n",
+        "host": b'ann - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.0" 200 1000\n',
+    }
+    pipe = path.parent / f"log-{key}"
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        with open(pipe, "wb") as file:
+            file.write(lines[key] * 300_000)
+            time.sleep(3)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    first, *_, last = server.submit(tg.logstats(pipe.name, key=key), top=3).stream()
+    writer.join()
+    assert not first.is_last and last.is_last
+    assert [key for key, _ in first.result] == [key for key, _ in last.result]
 
 
 @pytest.mark.once

@@ -1,7 +1,11 @@
 //! What is known of a job that runs, from the lines of its `--events`: the newest of each kind, and its lanes and figures
 //! over time in a bounded number of steps. It is state and no log: whoever comes late gets all of it at once.
 
+use crate::fields::Fields;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, VecDeque};
 
 /// The most steps of lanes and of figures over time.
 const STEPS_MOST: usize = 240;
@@ -11,6 +15,8 @@ const STEP_S: f64 = 0.25;
 const STAGES_MOST: usize = 16;
 /// The most lanes that are kept.
 const LANES_MOST: usize = 512;
+/// The lines of lanes that are kept for those who have not been told: a minute.
+const WORK_MOST: usize = 240;
 
 /// Kinds of work, and the letter of each in a lane's cells.
 const KINDS: [(&str, u8); 13] = [
@@ -38,6 +44,10 @@ pub(crate) const PASSED_ON: [&str; 6] = ["progress", "tiles", "lanes", "show", "
 pub(crate) struct View {
     /// The newest line of each kind that is passed on, without `event`, and the number of the change that it was.
     newest: [(u64, Option<Value>); PASSED_ON.len()],
+    /// The pairs of the newest show, which its line above lacks.
+    pairs: Option<Box<RawValue>>,
+    /// The newest lines of lanes. Each tells only what was done since the one before.
+    work: VecDeque<Work>,
     lanes: Vec<(String, Vec<[f32; KINDS.len()]>)>,
     history: Vec<Figures>,
     /// The stages so far and when each began, in seconds.
@@ -52,6 +62,17 @@ pub(crate) struct View {
     end: Option<Value>,
 }
 
+/// A line of lanes.
+#[derive(Debug)]
+struct Work {
+    /// The number of the change that it was.
+    change: u64,
+    from_s: f64,
+    at_s: f64,
+    /// Milliseconds by the numbers of lane and kind.
+    ms: BTreeMap<(usize, usize), u64>,
+}
+
 /// The figures at the end of a step.
 #[derive(Clone, Copy, Debug, Default)]
 struct Figures {
@@ -64,6 +85,8 @@ impl Default for View {
     fn default() -> View {
         View {
             newest: Default::default(),
+            pairs: None,
+            work: VecDeque::new(),
             lanes: Vec::new(),
             history: Vec::new(),
             stages: Vec::new(),
@@ -84,6 +107,10 @@ impl View {
         let at_s = event.get("at_s").and_then(Value::as_f64).unwrap_or(0.0);
         match kind.as_str() {
             "lanes" => self.add_lanes(&event, at_s),
+            "show" => {
+                event.remove("pairs");
+                self.pairs = pairs_of(line);
+            }
             "progress" => {
                 self.add_figures(&event, at_s);
                 event.insert("log_bytes".to_owned(), log_bytes.into());
@@ -135,19 +162,48 @@ impl View {
         self.changes
     }
 
-    /// Returns the newest line of each kind that came after `seen` lines, in the order in which they came.
-    pub(crate) fn since(&self, seen: u64) -> Vec<(&'static str, &Value)> {
+    /// Returns the newest line of each kind that came after `seen` lines, in the order in which they came; of lanes the
+    /// sum of all.
+    pub(crate) fn since(&self, seen: u64) -> Vec<(&'static str, Fields)> {
         let kinds = PASSED_ON.iter().zip(&self.newest);
-        let mut new: Vec<_> = kinds
-            .filter(|(_, (change, _))| *change > seen)
-            .filter_map(|(kind, (change, line))| Some((*change, *kind, line.as_ref()?)))
-            .collect();
-        new.sort_by_key(|(change, ..)| *change);
-        new.into_iter().map(|(_, kind, line)| (kind, line)).collect()
+        let mut new: Vec<_> = kinds.filter(|(_, (change, _))| *change > seen).collect();
+        new.sort_by_key(|(_, (change, _))| *change);
+        let told = |kind: &'static str| match kind {
+            "lanes" => Some(self.work_since(seen).into()),
+            _ => self.told(kind),
+        };
+        new.into_iter().filter_map(|(kind, _)| Some((*kind, told(kind)?))).collect()
+    }
+
+    /// Returns the newest line of a kind with all that it has.
+    fn told(&self, kind: &str) -> Option<Fields> {
+        let Value::Object(line) = self.newest(kind)? else { return None };
+        let mut line = Fields::from(line.clone());
+        if kind == "show" {
+            line.insert("pairs", &self.pairs);
+        }
+        Some(line)
+    }
+
+    /// Returns the work of the lines of lanes that came after `seen` lines.
+    fn work_since(&self, seen: u64) -> Map<String, Value> {
+        let untold = || self.work.iter().filter(|work| work.change > seen);
+        let mut sums: BTreeMap<usize, BTreeMap<&str, u64>> = BTreeMap::new();
+        for ((lane, kind), ms) in untold().flat_map(|work| &work.ms) {
+            let sum = sums.entry(*lane).or_default().entry(KINDS[*kind].0).or_default();
+            *sum = sum.saturating_add(*ms);
+        }
+        let lanes = sums.into_iter();
+        let lanes = lanes.map(|(lane, ms)| json!({ "name": self.lanes[lane].0, "ms": ms }));
+        Map::from_iter([
+            ("at_s".to_owned(), json!(untold().next_back().map(|work| work.at_s))),
+            ("from_s".to_owned(), json!(untold().next().map(|work| work.from_s))),
+            ("lanes".to_owned(), lanes.collect()),
+        ])
     }
 
     /// Returns the fields of a snapshot (docs/api.md) that are beside the summary.
-    pub(crate) fn snapshot(&self) -> Map<String, Value> {
+    pub(crate) fn snapshot(&self) -> Fields {
         let newest = |kind: &str| self.newest(kind).cloned().unwrap_or_default();
         let lanes = self.lanes.iter().map(|(name, cells)| {
             let letters: Vec<u8> = cells.iter().map(|cell| self.letter(cell)).collect();
@@ -161,7 +217,6 @@ impl View {
             "stages": stages.collect::<Vec<_>>(),
             "progress": newest("progress"),
             "tiles": newest("tiles"),
-            "show": newest("show"),
             "bad": newest("bad"),
             "stats": newest("stats")["stats"],
             "lanes": { "from_s": 0, "step_s": self.step_s, "lanes": lanes },
@@ -173,10 +228,12 @@ impl View {
                 "cpu_s": figures(|figures| figures.cpu_s.into()),
             },
         });
-        match snapshot {
-            Value::Object(fields) => fields,
-            _ => Map::new(),
-        }
+        let mut fields = match snapshot {
+            Value::Object(fields) => Fields::from(fields),
+            _ => Fields::default(),
+        };
+        fields.insert("show", &self.told("show"));
+        fields
     }
 
     /// The kind of most of a cell's time.
@@ -193,29 +250,45 @@ impl View {
     fn add_lanes(&mut self, event: &Map<String, Value>, at_s: f64) {
         let from_s = event.get("from_s").and_then(Value::as_f64).unwrap_or(at_s);
         self.make_room(at_s);
-        let steps = ((from_s / self.step_s) as usize)..=((at_s / self.step_s) as usize);
+        let mut work = Work { change: self.changes + 1, from_s, at_s, ms: BTreeMap::new() };
         for lane in event.get("lanes").and_then(Value::as_array).into_iter().flatten() {
-            let Some(name) = lane["name"].as_str() else { continue };
-            let place = match self.lanes.iter().position(|(lane, _)| lane == name) {
-                Some(place) => place,
-                None if self.lanes.len() < LANES_MOST => {
-                    self.lanes.push((name.to_owned(), Vec::new()));
-                    self.lanes.len() - 1
-                }
-                None => continue,
+            let Some(place) = lane["name"].as_str().and_then(|name| self.place_of(name)) else {
+                continue;
             };
-            let cells = &mut self.lanes[place].1;
-            let length = cells.len().max(steps.end() + 1);
-            cells.resize(length, [0.0; KINDS.len()]);
             for (number, (kind, _)) in KINDS.iter().enumerate() {
-                let ms = lane["ms"][*kind].as_f64().unwrap_or(0.0);
-                for step in steps.clone() {
-                    let (begin, end) = (step as f64 * self.step_s, (step + 1) as f64 * self.step_s);
-                    let inside = (end.min(at_s) - begin.max(from_s)).max(0.0);
-                    let part = if at_s > from_s { inside / (at_s - from_s) } else { 1.0 };
-                    cells[step][number] += (ms * part) as f32;
+                let ms = lane["ms"][*kind].as_u64().unwrap_or(0);
+                if ms > 0 {
+                    self.add_work(place, number, ms, from_s, at_s);
+                    let sum = work.ms.entry((place, number)).or_default();
+                    *sum = sum.saturating_add(ms);
                 }
             }
+        }
+        self.work.push_back(work);
+        self.work.drain(..self.work.len().saturating_sub(WORK_MOST));
+    }
+
+    /// Returns the place of a lane, which is made if there is room.
+    fn place_of(&mut self, name: &str) -> Option<usize> {
+        let place = self.lanes.iter().position(|(lane, _)| lane == name);
+        if place.is_none() && self.lanes.len() < LANES_MOST {
+            self.lanes.push((name.to_owned(), Vec::new()));
+            return Some(self.lanes.len() - 1);
+        }
+        place
+    }
+
+    /// Adds work to the cells of a lane.
+    fn add_work(&mut self, place: usize, kind: usize, ms: u64, from_s: f64, at_s: f64) {
+        let steps = ((from_s / self.step_s) as usize)..=((at_s / self.step_s) as usize);
+        let cells = &mut self.lanes[place].1;
+        let length = cells.len().max(steps.end() + 1);
+        cells.resize(length, [0.0; KINDS.len()]);
+        for step in steps {
+            let (begin, end) = (step as f64 * self.step_s, (step + 1) as f64 * self.step_s);
+            let inside = (end.min(at_s) - begin.max(from_s)).max(0.0);
+            let part = if at_s > from_s { inside / (at_s - from_s) } else { 1.0 };
+            cells[step][kind] += (ms as f64 * part) as f32;
         }
     }
 
@@ -261,6 +334,20 @@ impl View {
     }
 }
 
+/// Returns the pairs of a show as they are written. Streams send them as one line.
+fn pairs_of(line: &[u8]) -> Option<Box<RawValue>> {
+    #[derive(Deserialize)]
+    struct Show {
+        pairs: Box<RawValue>,
+    }
+    let Show { pairs } = serde_json::from_slice(line).ok()?;
+    match pairs.get().contains('\r') {
+        false => Some(pairs),
+        // It is no part of a text, where it would be escaped.
+        true => RawValue::from_string(pairs.get().replace('\r', " ")).ok(),
+    }
+}
+
 /// Formats letters as `m12r1`.
 fn run_lengths(letters: &[u8]) -> String {
     let runs = letters.chunk_by(PartialEq::eq);
@@ -278,12 +365,54 @@ mod tests {
             .into_bytes()
     }
 
+    fn snapshot(view: &View) -> Value {
+        serde_json::to_value(view.snapshot()).unwrap()
+    }
+
+    #[test]
+    fn pairs_keep_their_order_and_their_digits() {
+        let mut view = View::default();
+        let pairs = r#"[{"value":"GET","count":18446744073709551617},{"value":"PUT","count":1.0}]"#;
+        let line = format!("{{\"event\":\"show\",\"at_s\":2,\"show\":1,\"pairs\":{pairs}}}");
+        view.absorb(line.as_bytes(), 0);
+        let [(kind, told)] = &view.since(0)[..] else { panic!("one line") };
+        let expected = format!("{{\"at_s\":2,\"pairs\":{pairs},\"show\":1}}");
+        assert_eq!((*kind, told.to_string()), ("show", expected.clone()));
+        assert!(view.snapshot().to_string().contains(&format!("\"show\":{expected}")));
+        view.absorb(b"{\"event\":\"show\",\"pairs\":[\r{\"value\":1}\r]}", 0);
+        assert_eq!(view.since(1)[0].1.to_string(), "{\"pairs\":[ {\"value\":1} ]}");
+    }
+
+    #[test]
+    fn work_that_was_not_told_is_added_up() {
+        let mut view = View::default();
+        view.absorb(&lanes(0.0, 0.25, "map", 200), 0);
+        view.absorb(&lanes(0.25, 0.5, "map", 100), 0);
+        view.absorb(&lanes(0.5, 0.75, "read", 50), 0);
+        let told = |seen| {
+            let [(kind, told)] = &view.since(seen)[..] else { panic!("one line") };
+            assert_eq!(*kind, "lanes");
+            serde_json::to_value(told).unwrap()
+        };
+        let work = |ms: Value| json!([{ "name": "worker-0", "ms": ms }]);
+        let all = json!({ "from_s": 0.0, "at_s": 0.75, "lanes": work(json!({ "map": 300, "read": 50 })) });
+        assert_eq!(told(0), all);
+        let last = json!({ "from_s": 0.5, "at_s": 0.75, "lanes": work(json!({ "read": 50 })) });
+        assert_eq!(told(2), last);
+        assert!(view.since(3).is_empty());
+        for step in 3..1000 {
+            view.absorb(&lanes(f64::from(step) / 4.0, f64::from(step + 1) / 4.0, "map", 250), 0);
+        }
+        let kept = &serde_json::to_value(&view.since(0)[0].1).unwrap()["lanes"];
+        assert_eq!(*kept, work(json!({ "map": 250 * WORK_MOST })));
+    }
+
     #[test]
     fn lanes_are_cells_of_the_kind_of_most_of_their_time() {
         let mut view = View::default();
         view.absorb(&lanes(0.0, 0.5, "map", 400), 0);
         view.absorb(&lanes(0.75, 1.0, "read", 200), 0);
-        assert_eq!(view.snapshot()["lanes"]["lanes"][0]["cells"], "m2i1r1i1");
+        assert_eq!(snapshot(&view)["lanes"]["lanes"][0]["cells"], "m2i1r1i1");
     }
 
     #[test]
@@ -295,7 +424,7 @@ mod tests {
             let progress = json!({ "event": "progress", "at_s": at_s, "bytes_done": step });
             view.absorb(progress.to_string().as_bytes(), 0);
         }
-        let snapshot = view.snapshot();
+        let snapshot = snapshot(&view);
         let history = snapshot["history"]["bytes_done"].as_array().unwrap();
         assert!((100..=STEPS_MOST).contains(&history.len()), "{}", history.len());
         assert!(history.iter().map(|bytes| bytes.as_u64().unwrap()).is_sorted());
@@ -321,7 +450,7 @@ mod tests {
             view.absorb(line, 0);
         }
         assert_eq!(view.newest("progress").unwrap()["stage"], "reduce");
-        assert_eq!(view.snapshot()["stats"]["keys"], 7);
+        assert_eq!(snapshot(&view)["stats"]["keys"], 7);
         assert_eq!(view.end().unwrap()["code"], 0);
         let kinds = |seen| view.since(seen).into_iter().map(|(kind, _)| kind).collect::<Vec<_>>();
         assert_eq!(kinds(0), ["progress", "stats"]);

@@ -8,6 +8,7 @@
 mod auth;
 mod child;
 mod events;
+mod fields;
 mod http;
 mod job;
 mod metrics;

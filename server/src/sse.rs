@@ -109,10 +109,13 @@ impl Stage {
                 let change = format!("{}-{}", self.supervisor.boot(), now.change);
                 let is_known = self.last_id.take().is_some_and(|known| known == change);
                 if let Some(snapshot) = snapshot.filter(|_| !is_known) {
-                    events.push(("snapshot", Value::Object(snapshot)));
+                    events.push(("snapshot", snapshot.to_string()));
                 }
-                events.extend(summary.map(|summary| ("summary", Value::Object(summary))));
-                events.extend(lines.into_iter().map(|(kind, line)| (kind, of_job(*id, line))));
+                events.extend(summary.map(|summary| ("summary", text(summary))));
+                events.extend(lines.into_iter().map(|(kind, mut line)| {
+                    line.insert("job", id);
+                    (kind, line.to_string())
+                }));
                 is_new.then_some(change)
             }
             Watches::All(seen) => {
@@ -123,16 +126,17 @@ impl Stage {
                         now = change;
                         let id = format!("{}-{now}", self.supervisor.boot());
                         if self.last_id.take().is_none_or(|known| known != id) {
-                            events.push(("snapshot", all));
+                            events.push(("snapshot", all.to_string()));
                         }
                     }
                     Some(before) => {
                         let (AllNews { jobs, gone, machine }, change) =
                             self.supervisor.news(before);
                         now = change;
-                        events.extend(jobs.into_iter().map(|job| ("job", Value::Object(job))));
-                        events.extend(gone.into_iter().map(|id| ("gone", json!({ "id": id }))));
-                        events.extend(machine.map(|machine| ("machine", machine)));
+                        events.extend(jobs.into_iter().map(|job| ("job", text(job))));
+                        let gone = gone.into_iter().map(|id| json!({ "id": id }).to_string());
+                        events.extend(gone.map(|gone| ("gone", gone)));
+                        events.extend(machine.map(|machine| ("machine", machine.to_string())));
                     }
                 }
                 *seen = Some(now);
@@ -142,7 +146,7 @@ impl Stage {
         // Only the last of them has the id: who has seen that has seen all.
         let last = events.len().saturating_sub(1);
         for (number, (kind, data)) in events.into_iter().enumerate() {
-            let mut event = Event::default().event(kind).data(data.to_string());
+            let mut event = Event::default().event(kind).data(data);
             if number == last
                 && let Some(id) = &id
             {
@@ -154,11 +158,6 @@ impl Stage {
     }
 }
 
-/// Returns a line with the number of its job.
-fn of_job(id: u64, line: Value) -> Value {
-    let mut fields = Map::from_iter([("job".to_owned(), id.into())]);
-    if let Value::Object(line) = line {
-        fields.extend(line);
-    }
-    Value::Object(fields)
+fn text(fields: Map<String, Value>) -> String {
+    Value::Object(fields).to_string()
 }

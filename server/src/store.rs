@@ -16,9 +16,9 @@
 //! ```
 
 use crate::Fault;
+use crate::fields::Fields;
 use crate::job::Job;
 use rustix::fs::{FlockOperation, flock};
-use serde_json::{Map, Value};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::num::NonZero;
@@ -143,7 +143,7 @@ impl Folder {
     }
 
     /// Writes what is known of the last attempt.
-    pub(crate) fn write_view(&self, view: &Map<String, Value>) -> Result<(), Fault> {
+    pub(crate) fn write_view(&self, view: &Fields) -> Result<(), Fault> {
         self.write_whole("view.json", &serde_json::to_vec(view).unwrap_or_default())
     }
 
@@ -170,7 +170,7 @@ impl Folder {
     }
 
     /// Returns what was known when the last attempt ended.
-    pub(crate) fn read_view(&self) -> Map<String, Value> {
+    pub(crate) fn read_view(&self) -> Fields {
         let text = fs::read(self.path("view.json")).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }

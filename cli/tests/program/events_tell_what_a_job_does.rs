@@ -54,6 +54,32 @@ fn events_begin_and_end_and_have_the_figures_of_the_run() {
     assert!(events.iter().map(|event| event["at_s"].as_f64().unwrap()).all(|at_s| at_s < 60.0));
 }
 
+/// Readers find the key of a pair at its begin, whatever its name.
+#[test]
+fn pairs_of_a_show_begin_with_their_key() {
+    let log = "host - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.0\" 200 9007199254740993\n";
+    for (command, text, begin) in [
+        (&["top", "2"][..], "GET\nPUT\nGET\n", r#"[{"value":"GET","count":2,"#),
+        (&["logstats"], "ann login 100\nann logout 1000\n", r#"[{"user":"ann","seconds":900,"#),
+        (
+            &["logstats", "--key", "host"],
+            log,
+            r#"[{"host":"host","requests":1,"requests_estimate":1,"requests_within":0,"bytes":9007199254740993,"#,
+        ),
+        (&["wordcount"], "to", r#"[{"key":"to","value":1,"#),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "text", text);
+        let mut run = tegula();
+        run.args(command).args(["text", "--events", "events", "-o", "answer"]);
+        let output = run.current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let events = fs::read_to_string(folder.path().join("events")).unwrap();
+        let show = events.lines().find(|line| line.contains("\"event\":\"show\"")).unwrap();
+        assert!(show.contains(&format!("\"pairs\":{begin}")), "{show}");
+    }
+}
+
 #[test]
 fn every_job_has_events_and_says_which() {
     let numbers = "1\t2\n3\t4\n5\t7\n";

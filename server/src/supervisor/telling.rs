@@ -4,6 +4,7 @@
 use super::jobs::{Entry, Jobs};
 use super::{Denied, Result, Supervisor};
 use crate::events::View;
+use crate::fields::Fields;
 use crate::job::{Job, State};
 use crate::parts;
 use serde_json::{Map, Value, json};
@@ -16,9 +17,9 @@ const ENDED_SHOWN: usize = 100;
 
 /// What a stream of one job has not told yet.
 pub(crate) struct JobNews {
-    pub(crate) snapshot: Option<Map<String, Value>>,
+    pub(crate) snapshot: Option<Fields>,
     pub(crate) summary: Option<Map<String, Value>>,
-    pub(crate) lines: Vec<(&'static str, Value)>,
+    pub(crate) lines: Vec<(&'static str, Fields)>,
 }
 
 /// Where a stream of one job is.
@@ -61,10 +62,10 @@ impl Supervisor {
     }
 
     /// Returns the snapshot of a job.
-    pub(crate) fn snapshot(&self, id: u64) -> Result<Map<String, Value>> {
+    pub(crate) fn snapshot(&self, id: u64) -> Result<Fields> {
         let jobs = self.lock();
         let entry = jobs.entry(id)?;
-        let mut snapshot = jobs.summary(id)?;
+        let mut snapshot = Fields::from(jobs.summary(id)?);
         let own = match &entry.running {
             Some(running) => running.view.snapshot(),
             None => match self.store.folder(id).read_view() {
@@ -73,7 +74,7 @@ impl Supervisor {
             },
         };
         snapshot.extend(own);
-        snapshot.insert("shares".to_owned(), entry.job.own.shares.into());
+        snapshot.insert("shares", &entry.job.own.shares);
         Ok(snapshot)
     }
 
@@ -221,8 +222,7 @@ impl Supervisor {
         match &entry.running {
             Some(running) => {
                 now.lines = running.view.changes();
-                let lines = running.view.since(seen.lines).into_iter();
-                news.lines = lines.map(|(kind, line)| (kind, line.clone())).collect();
+                news.lines = running.view.since(seen.lines);
             }
             // The last lines came after the last look, or never.
             None if entry.change > seen.change && seen.attempt > 0 => {

@@ -162,6 +162,20 @@ def test_figures_and_top_are_those_of_the_job(real, watch):
     assert len(seconds) == 5 and all(seconds)
 
 
+def test_keys_of_other_jobs_are_their_values(real, watch):
+    (real.folder / "methods.txt").write_text("GET\n" * 4821 + "PUT\n" * 12)
+    (real.folder / "users.txt").write_text("ann login 100\nann logout 1000\n")
+    for command, name, keys, values in [
+        (["top", "2", "methods.txt"], "value", ["GET", "PUT"], ["4,821", "12"]),
+        (["logstats", "users.txt"], "user", ["ann"], ["900"]),
+    ]:
+        page = watch(real.submit(*command))
+        expect(page.locator(".state")).to_have_text("done", timeout=20_000)
+        expect(page.locator(".top .key-text")).to_have_text(keys)
+        expect(page.locator(".top td.number")).to_have_text(values)
+        expect(page.locator(".top thead th").nth(1)).to_have_text(name)
+
+
 def test_a_killed_server_and_its_job_go_on(real, watch, watched):
     watched.expected = ("net::ERR",)
     job = real.submit("wordcount", "--words", "unicode", "--top", "5", "large.txt")
