@@ -50,6 +50,22 @@ fn mixed_jobs_answer_as_without_a_server() {
 }
 
 #[test]
+fn core_seconds_grow_while_a_job_runs() {
+    let server = Server::start(&[]);
+    let held = server.hold();
+    let core_s = || server.get("/api/machine")["users"][0]["core_s"].as_f64().unwrap();
+    let before_s = core_s();
+    thread::sleep(Duration::from_millis(500));
+    // A process that only starts has a core.
+    assert!(core_s() >= before_s + 0.4, "{before_s} and {}", core_s());
+    let text = String::from_utf8(server.ask("GET", "/metrics", None).body).unwrap();
+    let line =
+        text.lines().find_map(|line| line.strip_prefix("tegula_recent_core_seconds{user=\"me\"} "));
+    assert!(line.unwrap().parse::<f64>().unwrap() > before_s, "{text}");
+    server.cancel(held);
+}
+
+#[test]
 fn a_higher_priority_begins_first() {
     let server = Server::start(&["--jobs-at-once", "1"]);
     let held = server.hold();

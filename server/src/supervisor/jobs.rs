@@ -95,17 +95,20 @@ impl Jobs {
         self.machine_change = self.changes;
     }
 
-    /// Adds the time since the last call to what users had.
+    /// Adds the time since the last call to what users had. It is called before the cores of a job change.
     pub(super) fn account(&mut self) {
-        let time = self.used_at.elapsed();
+        self.usage = self.usage_now();
         self.used_at = Instant::now();
-        self.usage.fade(time);
-        let Jobs { entries, usage, .. } = self;
-        for entry in entries.values() {
-            if let Some(running) = &entry.running {
-                usage.add(&entry.job.user, time.as_secs_f64() * running.cores.len() as f64);
-            }
+    }
+
+    /// Returns what users had until now.
+    pub(super) fn usage_now(&self) -> Usage {
+        let (mut usage, time) = (self.usage.clone(), self.used_at.elapsed());
+        usage.fade(time);
+        for (entry, running) in self.running() {
+            usage.add(&entry.job.user, time.as_secs_f64() * running.cores.len() as f64);
         }
+        usage
     }
 
     /// Orders those that wait.

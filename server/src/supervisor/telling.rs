@@ -142,10 +142,11 @@ impl Supervisor {
             };
             jobs.entries.values().filter(is_it).count()
         };
+        let usage = jobs.usage_now();
         let users = self.auth.users().iter().map(|user| {
             let name = Some(user.name.as_str());
             json!({
-                "name": user.name, "weight": user.weight, "core_s": jobs.usage.of(&user.name),
+                "name": user.name, "weight": user.weight, "core_s": usage.of(&user.name),
                 "running": count(State::Running, name), "queued": count(State::Queued, name),
             })
         });
@@ -173,8 +174,9 @@ impl Supervisor {
     pub(crate) fn totals(&self) -> Totals {
         let jobs = self.lock();
         let (mut by_state, mut by_user) = (HashMap::new(), BTreeMap::<String, UserTotals>::new());
+        let usage = jobs.usage_now();
         for user in self.auth.users() {
-            by_user.entry(user.name.clone()).or_default().core_s = jobs.usage.of(&user.name);
+            by_user.entry(user.name.clone()).or_default().core_s = usage.of(&user.name);
         }
         for entry in jobs.entries.values() {
             *by_state.entry(entry.job.state).or_default() += 1;
