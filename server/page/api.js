@@ -60,7 +60,8 @@
 /** @typedef {{ from_s: number, step_s: number, lanes: { name: string, cells: string }[] }} LaneCells */
 /** @typedef {{ at_s: number, from_s: number, lanes: { name: string, ms: Record<string, number> }[] }} LaneWork */
 /** @typedef {{ from_s: number, step_s: number, bytes_done: number[], memory_bytes: number[], cpu_s: number[] }} History */
-/** @typedef {Record<string, string | number | number[] | null>} Pair */
+// Its key is the first field.
+/** @typedef {Record<string, string | number | bigint | number[] | null>} Pair */
 /** @typedef {{ bytes: number, part: number | null }} Since */
 
 /**
@@ -131,7 +132,23 @@ export class RequestError extends Error {
   }
 }
 
-/** The states of jobs that are over. */
+/**
+ * Parses JSON. Whole numbers that a float cannot hold are bigints; a browser that does not hand over their text rounds
+ * them.
+ * @param {string} text
+ * @returns {any}
+ */
+export function parse(text) {
+  /** @type {(this: any, name: string, value: any, context?: { source?: string }) => any} */
+  const exact = (_, value, context) =>
+    typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? "")
+      ? BigInt(context?.source ?? 0)
+      : value;
+  // Few texts have such a number, and a look at each value takes time.
+  return JSON.parse(text, /\d{16}/.test(text) ? exact : undefined);
+}
+
+/** The states of jobs that are over. @type {Set<string>} */
 export const OVER = new Set(["done", "failed", "cancelled"]);
 
 /**

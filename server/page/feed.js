@@ -3,7 +3,7 @@
 // Events carry state, not a log, so nothing is lost by closing the stream while the page is hidden: the next one
 // begins with a snapshot. After an interruption the browser itself comes back with `Last-Event-ID`.
 
-import { RequestError } from "./api.js";
+import { parse, RequestError } from "./api.js";
 
 /** @typedef {"connecting" | "live" | "polling" | "lost" | "paused" | "closed"} Link */
 
@@ -100,7 +100,7 @@ export class Feed {
       if (this.#poll_timer === undefined) this.#pollIn(stream.readyState === EventSource.CLOSED ? 0 : POLL_MS);
     });
     for (const kind of this.kinds) {
-      stream.addEventListener(kind, (event) => this.on(kind, JSON.parse(event.data)));
+      stream.addEventListener(kind, (event) => this.on(kind, parse(event.data)));
     }
   }
 

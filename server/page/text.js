@@ -8,6 +8,11 @@ export const UNKNOWN = "–";
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const WHOLE = new Intl.NumberFormat("en");
+const FRACTION = new Intl.NumberFormat("en", {
+  maximumFractionDigits: 3,
+  maximumSignificantDigits: 6,
+  roundingPriority: "morePrecision",
+});
 const COMPACT = new Intl.NumberFormat("en", {
   notation: "compact",
   minimumSignificantDigits: 3,
@@ -49,9 +54,19 @@ export function count(value) {
   return value === null || value === undefined ? UNKNOWN : WHOLE.format(value);
 }
 
+/**
+ * Returns a value of an answer: all digits if it is whole, and six significant ones at least.
+ * @param {number | bigint} value
+ */
+export function number(value) {
+  if (typeof value === "bigint" || Number.isSafeInteger(value)) return WHOLE.format(value);
+  const size = Math.abs(value);
+  return size >= 1e-6 && size < 1e21 ? FRACTION.format(value) : String(Number(value.toPrecision(6)));
+}
+
 /** @param {number} value */
 export function compact(value) {
-  return Math.abs(value) < 10_000 ? WHOLE.format(value) : COMPACT.format(value);
+  return Math.abs(value) < 10_000 ? number(value) : COMPACT.format(value);
 }
 
 /** @param {number | null | undefined} part 0 to 1 */

@@ -4,12 +4,20 @@
 // whose estimates and errors have `_estimate` and `_within` after their names (docs/shows.md).
 
 import { h, panel, setAttribute, setText, setVariable } from "./dom.js";
-import { bytes, clock, compact, count, counted, percent, UNKNOWN } from "./text.js";
+import { bytes, clock, compact, counted, number, percent, UNKNOWN } from "./text.js";
 
 /** @import { JobState, Pair, Show } from "./api.js" */
 
 // A key of any length is shown and copied whole up to here; beyond, its begin says which one it is.
 const KEY_SHOWN = 2000;
+
+/**
+ * @param {Pair[string] | undefined} value
+ * @returns {value is number | bigint}
+ */
+function isFigure(value) {
+  return typeof value === "number" || typeof value === "bigint";
+}
 
 /**
  * Returns the key of a pair, and the names of its figures.
@@ -21,9 +29,9 @@ function read(pair) {
   const value = pair[name];
   return {
     name: is_hex ? name.slice(0, -4) : name,
-    key: typeof value === "string" ? value : JSON.stringify(value),
+    key: typeof value === "string" ? value : typeof value === "bigint" ? String(value) : JSON.stringify(value),
     is_hex,
-    figures: rest.filter((figure) => !/_(estimate|within)$/.test(figure) && typeof pair[figure] === "number"),
+    figures: rest.filter((figure) => !/_(estimate|within)$/.test(figure) && isFigure(pair[figure])),
   };
 }
 
@@ -135,7 +143,7 @@ export class Top {
           : []),
       );
     }
-    const largest = Math.max(...show.pairs.map((pair) => Number(pair[figures[0] ?? ""] ?? 0)), 1);
+    const largest = Math.max(0, ...show.pairs.map((pair) => Number(pair[figures[0] ?? ""] ?? 0))) || 1;
     while (this.#body.rows.length > show.pairs.length) this.#body.deleteRow(-1);
     show.pairs.forEach((pair, at) => {
       const row = this.#body.rows[at] ?? this.#body.appendChild(this.#row(at, figures.length, with_estimates));
@@ -188,14 +196,15 @@ export class Top {
     );
     figures.forEach((figure, at) => {
       const cell = row.cells[2 + at];
-      if (cell) setText(cell, count(Number(pair[figure])));
+      const value = pair[figure];
+      if (cell) setText(cell, isFigure(value) ? number(value) : UNKNOWN);
     });
     if (!with_estimates) return;
     const [estimate, within] = [pair[`${first}_estimate`], pair[`${first}_within`]];
     const cell = row.cells[2 + figures.length];
     const [value, error] = cell?.children ?? [];
-    if (value) setText(value, typeof estimate === "number" ? compact(estimate) : UNKNOWN);
+    if (value) setText(value, isFigure(estimate) ? compact(Number(estimate)) : UNKNOWN);
     if (error)
-      setText(error, typeof estimate === "number" && typeof within === "number" ? interval(estimate, within) : "± ?");
+      setText(error, isFigure(estimate) && isFigure(within) ? interval(Number(estimate), Number(within)) : "± ?");
   }
 }

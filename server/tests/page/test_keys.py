@@ -122,3 +122,26 @@ def test_figures_of_other_jobs_have_their_own_names(server, open_page):
     expect(page.locator(".top tbody tr").nth(1).locator(".key-text")).to_have_attribute(
         "data-form", "hex"
     )
+
+
+def test_figures_have_all_their_digits(server, open_page):
+    job = server.add(command=["run", "libjob.so", "text"], at_s=2.5)
+    page = open_page(job.id)
+    pairs = [
+        {"key": "a", "sum": 1_700_000_000_000_000_001, "mean": 0.00012},
+        {"key": "b", "sum": -(2**70) - 1, "mean": 1234567.25},
+        {"key": "1700000000000000001", "sum": 0, "mean": 1e22},
+    ]
+    show = job.show() | {"pairs": pairs, "is_last": True}
+    server.send(job.id, "show", {"job": job.id} | show)
+    expect(page.locator(".top td.number")).to_have_text(
+        [
+            "1,700,000,000,000,000,001",
+            "0.00012",
+            "-1,180,591,620,717,411,303,425",
+            "1,234,567.25",
+            "0",
+            "1e+22",
+        ]
+    )
+    expect(page.locator(".top .key-text").last).to_have_text("1700000000000000001")
