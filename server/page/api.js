@@ -117,7 +117,8 @@
  * @property {number} uptime_s
  */
 
-/** @typedef {{ machine: Machine, jobs: Summary[] }} Overview */
+// `next` is the id before which the jobs are that are over and not here.
+/** @typedef {{ machine: Machine, jobs: Summary[], next: number | null }} Overview */
 /** @typedef {{ jobs: Summary[], next: number | null }} JobsPart */
 
 /** An answer other than 2xx, or none: then the status is 0. */
@@ -215,13 +216,8 @@ export async function openSession(token) {
  * Returns what the stream of all jobs begins with.
  * @returns {Promise<Overview>}
  */
-export async function overview() {
-  const [machine, open, over] = await Promise.all([
-    /** @type {Promise<Machine>} */ (get("api/machine")),
-    /** @type {Promise<JobsPart>} */ (get("api/jobs?state=queued,running&count=1000")),
-    /** @type {Promise<JobsPart>} */ (get("api/jobs?state=done,failed,cancelled&count=100")),
-  ]);
-  return { machine, jobs: [...open.jobs, ...over.jobs] };
+export function overview() {
+  return get("api/overview");
 }
 
 /**

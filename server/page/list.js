@@ -205,7 +205,7 @@ export class ListPage {
     spellcheck: false,
   });
   #older = h("button", { type: "button", class: "button", onclick: () => this.#loadOlder() }, "Load older jobs");
-  /** @type {number | null} */
+  /** All jobs that are over are here from this id on; null if there are no others. @type {number | null} */
   #next = null;
   /** Changes of priorities are sent one after another, in the order of the presses. */
   #last_change = Promise.resolve();
@@ -273,15 +273,16 @@ export class ListPage {
   }
 
   /** @param {Overview} overview */
-  #reset({ machine, jobs }) {
-    this.#machine = machine;
-    // Older jobs that were loaded stay: nothing changes in them, but the removal of some.
+  #reset({ machine, jobs, next }) {
     const over = jobs.filter(({ state }) => OVER.has(state));
-    const oldest = Math.min(...over.map(({ id }) => id));
-    for (const { id, state } of [...this.#jobs.values()])
-      if (!OVER.has(state) || id >= oldest || over.length === 0) this.#jobs.delete(id);
+    const ended = over.filter(({ id }) => !OVER.has(this.#jobs.get(id)?.state ?? ""));
+    // Older jobs that were loaded stay if their number says that no end was missed meanwhile, and none was removed.
+    const is_same = ended.length < over.length && machine.finished === (this.#machine?.finished ?? 0) + ended.length;
+    for (const { id, state } of [...this.#jobs.values()]) if (!is_same || !OVER.has(state)) this.#jobs.delete(id);
     for (const job of jobs) this.#jobs.set(job.id, job);
-    this.#older.hidden = machine.finished <= this.#overJobs().length;
+    this.#machine = machine;
+    if (!is_same) this.#next = next;
+    this.#older.hidden = this.#next === null;
   }
 
   #overJobs() {
@@ -364,11 +365,13 @@ export class ListPage {
   }
 
   async #loadOlder() {
-    const before = this.#next ?? Math.min(...this.#overJobs().map(({ id }) => id));
+    const before = this.#next;
     this.#older.disabled = true;
     await this.#do(async () => {
       /** @type {JobsPart} */
       const { jobs, next } = await get(`api/jobs?state=done,failed,cancelled&count=200&before=${before}`);
+      // A snapshot may have come meanwhile, which begins anew.
+      if (before !== this.#next) return;
       for (const job of jobs) this.#jobs.set(job.id, job);
       this.#next = next;
       this.#older.hidden = next === null;

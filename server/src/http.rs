@@ -204,6 +204,7 @@ fn routes(app: App) -> Router {
         .route("/api/jobs", get(list).post(submit))
         .nest("/api/jobs/{id}", job)
         .route("/api/machine", get(machine))
+        .route("/api/overview", get(overview))
         .route("/api/events", get(events))
         .route("/metrics", get(metrics_text))
         .fallback(page_file)
@@ -424,6 +425,10 @@ async fn timeline(State(app): State<App>, Path(id): Path<String>) -> Answer {
 
 async fn machine(State(app): State<App>) -> Answer {
     Ok(axum::Json(app.supervisor.machine()).into_response())
+}
+
+async fn overview(State(app): State<App>) -> Answer {
+    Ok(axum::Json(app.supervisor.all().0).into_response())
 }
 
 #[derive(Deserialize)]

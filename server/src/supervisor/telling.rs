@@ -8,7 +8,7 @@ use crate::fields::Fields;
 use crate::job::{Job, State};
 use crate::parts;
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The ids of a queue that are shown.
 const QUEUE_SHOWN: usize = 100;
@@ -240,16 +240,21 @@ impl Supervisor {
         Ok((news, now))
     }
 
-    /// Returns the machine, and the summaries of all that waits, runs, or ended last.
+    /// Returns the machine, the summaries of all that waits, runs, or ended last, and the id before which those are that
+    /// ended earlier, of which later ones may be among the summaries.
     pub(crate) fn all(&self) -> (Value, u64) {
         let jobs = self.lock();
-        let ended = jobs.entries.values().rev().filter(|entry| entry.job.state.is_over());
-        let mut ids: Vec<u64> = ended.take(ENDED_SHOWN).map(|entry| entry.job.id).collect();
+        let over = jobs.entries.values().filter(|entry| entry.job.state.is_over());
+        let over: Vec<(f64, u64)> =
+            over.map(|entry| (entry.job.ended_at_s.unwrap_or(0.0), entry.job.id)).collect();
+        let ended = ended_last(&over, ENDED_SHOWN);
+        let next = next_older(&over, &ended);
         let open = jobs.entries.values().filter(|entry| !entry.job.state.is_over());
-        ids.extend(open.map(|entry| entry.job.id));
+        let mut ids: Vec<u64> = ended.into_iter().chain(open.map(|entry| entry.job.id)).collect();
         ids.sort_unstable_by(|a, b| b.cmp(a));
         let summaries: Vec<_> = ids.into_iter().filter_map(|id| jobs.summary(id).ok()).collect();
-        (json!({ "machine": self.machine_of(&jobs), "jobs": summaries }), jobs.changes)
+        let all = json!({ "machine": self.machine_of(&jobs), "jobs": summaries, "next": next });
+        (all, jobs.changes)
     }
 
     /// Returns whether a job has changed after `seen` changes, but in its progress.
@@ -267,5 +272,39 @@ impl Supervisor {
         let gone = jobs.gone.iter().filter(|(_, change)| *change > seen).map(|(id, _)| *id);
         let machine = (jobs.machine_change > seen).then(|| self.machine_of(&jobs));
         (AllNews { jobs: changed, gone: gone.collect(), machine }, jobs.changes)
+    }
+}
+
+/// Returns the ids of the jobs that ended last, of times and ids.
+fn ended_last(over: &[(f64, u64)], most: usize) -> BTreeSet<u64> {
+    let mut over = over.to_vec();
+    over.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    over.into_iter().take(most).map(|(_, id)| id).collect()
+}
+
+/// Returns the id from which on all jobs that are over are among the shown ones; none if all are.
+fn next_older(over: &[(f64, u64)], shown: &BTreeSet<u64>) -> Option<u64> {
+    let ids: BTreeSet<u64> = over.iter().map(|(_, id)| *id).collect();
+    let missing = ids.iter().rev().find(|id| !shown.contains(id))?;
+    Some(missing + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn older_jobs_are_before_the_newest_that_is_not_shown() {
+        let next = |over: &[(f64, u64)]| {
+            let shown = ended_last(over, 2);
+            (shown.iter().copied().collect::<Vec<_>>(), next_older(over, &shown))
+        };
+        assert_eq!(next(&[]), (vec![], None));
+        assert_eq!(next(&[(1.0, 1), (2.0, 2)]), (vec![1, 2], None));
+        assert_eq!(next(&[(1.0, 1), (2.0, 2), (3.0, 3)]), (vec![2, 3], Some(2)));
+        // The first job ended last.
+        assert_eq!(next(&[(9.0, 1), (2.0, 2), (3.0, 3)]), (vec![1, 3], Some(3)));
+        // The last job ended first.
+        assert_eq!(next(&[(3.0, 1), (2.0, 2), (1.0, 3)]), (vec![1, 2], Some(4)));
     }
 }

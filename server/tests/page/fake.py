@@ -216,12 +216,16 @@ class FakeServer:
 
     def overview(self) -> dict[str, Any]:
         jobs = sorted(self.jobs.values(), key=lambda job: -job.id)
-        over = [job for job in jobs if job.is_over][:100]
+        over = [job for job in jobs if job.is_over]
+        ended = sorted(over, key=lambda job: (-job.ended_at_s, -job.id))[:100]
+        shown = {job.id for job in ended}
+        missing = [job.id for job in over if job.id not in shown]
         return {
             "machine": self.machine(),
             "jobs": [
-                self.summary(job) for job in jobs if not job.is_over or job in over
+                self.summary(job) for job in jobs if not job.is_over or job.id in shown
             ],
+            "next": missing[0] + 1 if missing else None,
         }
 
 
@@ -293,6 +297,8 @@ class RequestHandler(BaseHTTPRequestHandler):
         jobs = self.server_of_jobs
         if path == "/api/machine":
             self.json(200, jobs.machine())
+        elif path == "/api/overview":
+            self.json(200, jobs.overview())
         elif path == "/api/jobs":
             self.list()
         elif found := re.fullmatch(r"/api/jobs/(\d+)(?:/([a-z.]+))?", path):

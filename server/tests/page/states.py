@@ -140,6 +140,10 @@ class Job:
     def is_over(self) -> bool:
         return self.state in ("done", "failed", "cancelled")
 
+    @property
+    def ended_at_s(self) -> float:
+        return self.created_at_s + 0.1 + self.at_s
+
     def finish(self, state: str = "done") -> None:
         """End the job; done, it has run to its end."""
         if state == "done":
@@ -492,7 +496,7 @@ class Job:
             "priority": self.priority,
             "created_at_s": self.created_at_s,
             "started_at_s": self.created_at_s + 0.1 if has_begun else None,
-            "ended_at_s": self.created_at_s + 0.1 + self.at_s if self.is_over else None,
+            "ended_at_s": self.ended_at_s if self.is_over else None,
             "elapsed_s": round(self.at_s, 3),
             "attempts": self.attempts if has_begun else 0,
             "memory_bytes": self.memory_bytes,

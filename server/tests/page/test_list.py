@@ -112,6 +112,60 @@ def test_older_jobs_are_loaded_by_request(server, open_page):
     expect(page.locator(".over .row")).to_have_count(11)
 
 
+def add_over(server, number: int, **fields) -> None:
+    """Add jobs that ended in the order of their ids."""
+    for _ in range(number):
+        job = server.add(tiles=1, **fields)
+        job.created_at_s += job.id
+        job.finish()
+
+
+def test_a_job_that_ran_for_long_hides_no_older_ones(server, open_page):
+    long = server.add(name="long")
+    add_over(server, 300)
+    page = open_page()
+    rows = page.locator(".over .row")
+    expect(rows).to_have_count(100)
+    long.created_at_s += 1000
+    server.finish(long)
+    expect(rows).to_have_count(101)
+    expect(page.locator(".over .row-name").first).to_have_text("long")
+    # It ended last, so it is among the first rows of a new page, too.
+    page.reload()
+    expect(page.locator(".over .row-name").first).to_have_text("long")
+    older = page.get_by_role("button", name="Load older jobs")
+    older.click()
+    expect(rows).to_have_count(300)
+    older.click()
+    expect(rows).to_have_count(301)
+    expect(older).to_be_hidden()
+
+
+def test_jobs_that_end_while_the_page_is_hidden_are_not_lost(server, open_page):
+    add_over(server, 120, name="old")
+    page = open_page()
+    rows = page.locator(".over .row")
+    older = page.get_by_role("button", name="Load older jobs")
+    older.click()
+    expect(rows).to_have_count(120)
+    hide(page, True)
+    wait_for(lambda: server.streams == [])
+    add_over(server, 10, name="few")
+    hide(page, False)
+    # Those that were loaded stay, because no end was missed.
+    expect(rows).to_have_count(130)
+    hide(page, True)
+    wait_for(lambda: server.streams == [])
+    add_over(server, 150, name="many")
+    for job in list(server.jobs)[:20]:
+        del server.jobs[job]
+    hide(page, False)
+    expect(rows).to_have_count(100)
+    older.click()
+    expect(rows).to_have_count(260)
+    expect(older).to_be_hidden()
+
+
 def test_two_presses_are_two_steps(server, open_page):
     job = server.add(name="waits", state="queued")
     page = open_page()
