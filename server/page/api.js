@@ -194,14 +194,27 @@ async function cause(response) {
 }
 
 /**
- * Returns the JSON that a GET yields.
+ * Returns the whole body of a response. One that is cut off on the way, or no JSON, is as good as none.
  * @template T
- * @param {string} path
+ * @param {Promise<T>} body
  * @returns {Promise<T>}
+ */
+async function whole(body) {
+  try {
+    return await body;
+  } catch {
+    throw new RequestError(0, "the answer of the server is not whole");
+  }
+}
+
+/**
+ * Returns the JSON that a GET yields.
+ * @param {string} path
+ * @returns {Promise<any>}
  */
 export async function get(path) {
   const response = await request("GET", path);
-  return response.json();
+  return whole(response.text().then(parse));
 }
 
 /**
@@ -227,7 +240,7 @@ export function overview() {
  */
 export async function part(path) {
   const response = await request("GET", path);
-  const content = new Uint8Array(await response.arrayBuffer());
+  const content = new Uint8Array(await whole(response.arrayBuffer()));
   return {
     text: new TextDecoder().decode(content),
     bytes: Number(response.headers.get("Tegula-Bytes") ?? content.length),

@@ -161,3 +161,20 @@ def test_the_first_picture_is_there_soon(server, open_page):
         "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
     )
     assert painted_ms < 1000, "150 ms on a machine that is not busy"
+
+
+def test_answers_that_are_not_whole_end_no_polling(server, open_page, watched):
+    watched.expected = ("429", "ERR_CONTENT_LENGTH_MISMATCH")
+    server.streams_most = 0
+    job = server.add(at_s=1.0)
+    page = open_page()
+    expect(page.locator("#link")).to_have_text("every 2 s")
+    halves = ['{"machine":', "<html>"]
+    for _ in range(len(halves)):
+        page.route(
+            "**/api/overview", lambda route: route.fulfill(body=halves.pop(0)), times=1
+        )
+        expect(page.locator("#link")).to_have_text("no connection")
+        expect(page.locator("#link")).to_have_text("every 2 s")
+    job.finish()
+    expect(page.locator(".over .row")).to_have_count(1)
