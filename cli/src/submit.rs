@@ -15,6 +15,8 @@ use tegula::{Error, OutputError, Result};
 /// How often a job that runs is looked at: seldom if it takes long.
 const LOOK_FIRST: Duration = Duration::from_millis(10);
 const LOOK_LAST: Duration = Duration::from_millis(500);
+/// The summaries that are asked for at a time; a server gives no more.
+const PAGE_JOBS: usize = 1000;
 
 #[derive(Args)]
 pub(crate) struct Flags {
@@ -92,16 +94,15 @@ pub(crate) struct PsFlags {
 
 /// Lists jobs.
 pub(crate) fn ps(flags: &PsFlags) -> Result<()> {
-    let path = if flags.all { "/api/jobs" } else { "/api/jobs?state=queued,running" };
-    let list = flags.server.open()?.json("GET", path, None)?;
+    let jobs = listed(&flags.server.open()?, flags.all)?;
     if flags.json {
-        return print(format!("{list:#}\n").as_bytes());
+        return print(format!("{:#}\n", json!({ "jobs": jobs, "next": null })).as_bytes());
     }
     let mut text = format!(
         "{:>6}  {:<9}  {:<10}  {:>8}  {:>6}  {:<9}  NAME\n",
         "ID", "STATE", "USER", "TIME", "DONE", "CORES"
     );
-    for job in list["jobs"].as_array().into_iter().flatten() {
+    for job in &jobs {
         let text_of = |name: &str| job[name].as_str().unwrap_or("-").to_owned();
         let (done, planned) = (&job["progress"]["bytes_done"], &job["progress"]["bytes_planned"]);
         let part = done.as_f64().zip(planned.as_f64().filter(|&planned| planned > 0.0));
@@ -120,6 +121,23 @@ pub(crate) fn ps(flags: &PsFlags) -> Result<()> {
         ));
     }
     print(text.as_bytes())
+}
+
+/// Returns the summaries of all jobs, or of those that are not over, the newest first. They come in pages.
+fn listed(server: &Server, has_over: bool) -> Result<Vec<Value>> {
+    let states = if has_over { "" } else { "&state=queued,running" };
+    let (mut jobs, mut before) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/api/jobs?count={PAGE_JOBS}{states}{before}");
+        let mut page = server.json("GET", &path, None)?;
+        if let Value::Array(more) = page["jobs"].take() {
+            jobs.extend(more);
+        }
+        match page["next"].as_u64() {
+            Some(next) => before = format!("&before={next}"),
+            None => return Ok(jobs),
+        }
+    }
 }
 
 /// The number of a job.

@@ -111,14 +111,19 @@ class Server:
     def jobs(
         self, *, state: str | None = None, user: str | None = None
     ) -> list[dict[str, Any]]:
-        """Return the summaries of the newest jobs, as the HTTP interface has them.
+        """Return the summaries of all jobs, the newest first, as the HTTP interface has them.
 
         state: "queued", "running", "done", "failed" or "cancelled"; several with commas.
         """
-        given = {"count": 1000, "state": state, "user": user}
-        query = urlencode({key: one for key, one in given.items() if one is not None})
-        jobs: list[dict[str, Any]] = self._json("GET", f"/api/jobs?{query}")["jobs"]
-        return jobs
+        given = {"count": 1000, "state": state, "user": user, "before": None}
+        jobs: list[dict[str, Any]] = []
+        while True:
+            asked = {key: one for key, one in given.items() if one is not None}
+            page = self._json("GET", f"/api/jobs?{urlencode(asked)}")
+            jobs += page["jobs"]
+            given["before"] = page["next"]
+            if page["next"] is None:
+                return jobs
 
     def cancel(self, number: int) -> None:
         """Cancel a job that waits or runs. Raises `Error` if it is over."""

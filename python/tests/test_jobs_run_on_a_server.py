@@ -123,6 +123,20 @@ def test_its_answers_are_seen_while_it_runs(server: tg.Server) -> None:
     assert last.is_last and last.stable_since(2) is not None
 
 
+def test_jobs_are_listed_to_the_last_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = tg.connect("http://127.0.0.1:1", token="any")
+    asked: list[str] = []
+
+    def answer(method: str, path: str) -> dict[str, Any]:
+        asked.append(path)
+        first = {"jobs": [{"id": 9}, {"id": 7}], "next": 7}
+        return {"jobs": [{"id": 2}], "next": None} if "before=7" in path else first
+
+    monkeypatch.setattr(server, "_json", answer)
+    assert [job["id"] for job in server.jobs(user="ann")] == [9, 7, 2]
+    assert all("user=ann" in path and "state" not in path for path in asked)
+
+
 @pytest.mark.once
 @pytest.mark.parametrize("key", ["user", "host"])
 def test_keys_of_answers_so_far_are_those_of_the_log(

@@ -44,6 +44,30 @@ fn of_clients() {
 }
 
 #[test]
+fn jobs_that_run_are_listed_beside_any_number_that_wait() {
+    let mut server = Server::start(&["--jobs-at-once", "1"]);
+    let held = server.hold();
+    let waiting = server.submit(&["wordcount", "text"]);
+    server.kill();
+    // More than a page of the server's, as it leaves them.
+    let folder = |id: u64| server.home().join(format!("jobs/{id}"));
+    let record = fs::read_to_string(folder(waiting).join("job.json")).unwrap();
+    for id in waiting + 1..waiting + 1050 {
+        fs::create_dir(folder(id)).unwrap();
+        let record = record.replace("\"id\":2,", &format!("\"id\":{id},"));
+        fs::write(folder(id).join("job.json"), record).unwrap();
+    }
+    server.begin();
+    server.wait(held, &["running"]);
+    let listed = text(ask(&server, &["ps"]));
+    assert_eq!(listed.lines().count(), 1 + 1051);
+    assert!(listed.lines().last().unwrap().trim_start().starts_with("1  running"), "{listed}");
+    let listed: Value = serde_json::from_str(&text(ask(&server, &["ps", "--json"]))).unwrap();
+    let jobs = listed["jobs"].as_array().unwrap();
+    assert_eq!((jobs.len(), &jobs[1050]["id"]), (1051, &held.into()));
+}
+
+#[test]
 fn of_the_server() {
     let flags = ["--host=jobs.example", "--url=s3://open/", "--allow-code", "--python=/bin/false"];
     let mut server = Server::start(&flags);
