@@ -1,9 +1,9 @@
-//! The doors of the server: its routes, who may pass, and how much anyone may send. docs/api.md describes them all.
+//! The routes of the server: who may pass, and how much anyone may send. docs/api.md describes them all.
 
 use crate::auth::User;
 use crate::job::{Request as JobRequest, State as JobState};
 use crate::supervisor::{Denied, Supervisor};
-use crate::{Check, Config, Fault, Listen, Watched, metrics, page, say, sse};
+use crate::{metrics, page, sse};
 use axum::body::Body;
 use axum::extract::{Path, Query, Request, State};
 use axum::http::header::{
@@ -17,35 +17,23 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use futures_util::stream;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::io::SeekFrom;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::fs::File;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 /// The most bytes of a body, and of the lines of an answer that are sent at once.
 const BODY_MOST: usize = 1 << 20;
-/// The most bytes of a request's header.
-const HEADER_MOST: usize = 16 << 10;
-/// Streams that may be open at once, and connections.
+/// Streams that may be open at once.
 const STREAMS_MOST: usize = 64;
-const CONNECTIONS_MOST: usize = 1024;
 /// When a client may ask again that was told so.
 const RETRY_AFTER_S: &str = "5";
-/// How often jobs that are over for long are looked for.
-const CLEARS_EVERY: Duration = Duration::from_secs(600);
 /// The end of a log that is sent if nothing else is asked for.
 const LOG_BYTES: u64 = 64 << 10;
 /// The most summaries of a list, and those if nothing else is asked for.
@@ -64,133 +52,10 @@ struct App {
 
 type Answer = Result<Response, Denied>;
 
-/// Serves until a signal comes.
-pub(crate) async fn serve(
-    config: Config,
-    check: Check,
-    watched: Option<Watched>,
-    ready: impl FnOnce(&Listen),
-) -> Result<(), Fault> {
-    let listen = config.listen.clone();
-    match listen {
-        Listen::Tcp(address) => {
-            let cannot = |cause| {
-                Fault(format!(
-                    "{address}: cannot listen: {cause}; another server may be there, give another address (--listen)"
-                ))
-            };
-            let listener = TcpListener::bind(address).await.map_err(cannot)?;
-            let address = listener.local_addr().unwrap_or(address);
-            let supervisor = Supervisor::open(config, check, address.port())?;
-            if let Some(watched) = watched {
-                let cannot = |cause| Fault(format!("the run cannot be watched: {cause}"));
-                supervisor.adopt(watched).map_err(cannot)?;
-            }
-            ready(&Listen::Tcp(address));
-            let hosts = hosts_of(address, supervisor.hosts());
-            let accept = || async {
-                let (stream, _) = listener.accept().await?;
-                // Lines of a stream are sent at once.
-                stream.set_nodelay(true)?;
-                Ok(stream)
-            };
-            serve_on(supervisor, hosts, accept).await;
-        }
-        Listen::Unix(path) => {
-            let cannot = |cause| Fault(format!("{}: cannot listen: {cause}", path.display()));
-            // The lock of the folder is taken first: then a socket that is there was left.
-            let supervisor = Supervisor::open(config, check, 0)?;
-            let _ = std::fs::remove_file(&path);
-            let listener = UnixListener::bind(&path).map_err(cannot)?;
-            let mode = std::fs::Permissions::from_mode(0o600);
-            std::fs::set_permissions(&path, mode).map_err(cannot)?;
-            ready(&Listen::Unix(path.clone()));
-            let accept = || async { Ok(listener.accept().await?.0) };
-            serve_on(supervisor, Vec::new(), accept).await;
-            let _ = std::fs::remove_file(&path);
-        }
-    }
-    Ok(())
-}
-
-/// Returns the names by which a server at an address may be asked.
-fn hosts_of(address: std::net::SocketAddr, more: &[String]) -> Vec<String> {
-    let port = address.port();
-    let mut hosts = vec![address.to_string()];
-    if address.ip().is_loopback() {
-        hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(|name| format!("{name}:{port}")));
-    }
-    for name in more {
-        hosts.extend([name.clone(), format!("{name}:{port}")]);
-    }
-    hosts
-}
-
-/// Serves the connections that `accept` gives, until a signal comes.
-async fn serve_on<S, A>(supervisor: Arc<Supervisor>, hosts: Vec<String>, accept: impl Fn() -> A)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    A: Future<Output = std::io::Result<S>>,
-{
+/// Returns what answers requests. `hosts` are the names by which it may be asked, any if there are none.
+pub(crate) fn routes(supervisor: Arc<Supervisor>, hosts: Vec<String>) -> Router {
     let streams = Arc::new(Semaphore::new(STREAMS_MOST));
-    let app = App { supervisor: Arc::clone(&supervisor), hosts: hosts.into(), streams };
-    let routes = routes(app);
-    supervisor.begin();
-    let send_within = supervisor.send_within();
-    let clears = Arc::clone(&supervisor);
-    tokio::spawn(async move {
-        loop {
-            let clears = Arc::clone(&clears);
-            let _ = tokio::task::spawn_blocking(move || clears.clear()).await;
-            tokio::time::sleep(CLEARS_EVERY).await;
-        }
-    });
-    let connections = Arc::new(Semaphore::new(CONNECTIONS_MOST));
-    let accept_all = async {
-        loop {
-            let Ok(place) = Arc::clone(&connections).acquire_owned().await else { return };
-            let stream = match accept().await {
-                Ok(stream) => stream,
-                Err(cause) => {
-                    // As where there are too many open files: some may be closed soon.
-                    say(&format!("cannot accept a connection: {cause}"));
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                    continue;
-                }
-            };
-            let service = TowerToHyperService::new(routes.clone());
-            tokio::spawn(async move {
-                let mut http = http1::Builder::new();
-                http.timer(TokioTimer::new())
-                    .header_read_timeout(send_within)
-                    .max_buf_size(HEADER_MOST);
-                // A client that misbehaves or goes away ends its own connection only.
-                let _ = http.serve_connection(TokioIo::new(stream), service).await;
-                drop(place);
-            });
-        }
-    };
-    tokio::select! {
-        () = accept_all => {}
-        () = interrupted(supervisor.signals()) => {}
-    }
-    supervisor.end();
-    // Processes are killed by now, or when what follows them is dropped.
-    tokio::time::sleep(Duration::from_millis(100)).await;
-}
-
-/// Waits for one of these signals.
-async fn interrupted(kinds: &[i32]) {
-    let kinds = kinds.iter().map(|&kind| SignalKind::from_raw(kind));
-    let mut signals: Vec<_> = kinds.filter_map(|kind| signal(kind).ok()).collect();
-    if signals.is_empty() {
-        return std::future::pending().await;
-    }
-    let waits = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
-    futures_util::future::select_all(waits).await;
-}
-
-fn routes(app: App) -> Router {
+    let app = App { supervisor, hosts: hosts.into(), streams };
     let job = Router::new()
         .route("/", get(job).delete(cancel))
         .route("/priority", post(prioritise))

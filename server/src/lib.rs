@@ -3,10 +3,11 @@
 //!
 //! `supervisor/` is the heart of it: jobs come in, are ordered (`queue.rs`), begin when memory and a
 //! core are free, share the cores (`parts.rs`), tell what they do (`events.rs`), and are kept in a folder (`store.rs`).
-//! `http.rs` and `sse.rs` are its doors. This is the only asynchronous code, and no job runs in it.
+//! `connections.rs`, `http.rs` and `sse.rs` are its doors. This is the only asynchronous code, and no job runs in it.
 
 mod auth;
 mod child;
+mod connections;
 mod events;
 mod fields;
 mod http;
@@ -16,6 +17,7 @@ mod page;
 mod parts;
 mod queue;
 mod roots;
+mod socket;
 mod sse;
 mod store;
 mod supervisor;
@@ -141,7 +143,7 @@ pub struct Watched {
 /// [`Fault`] if the folder or the address cannot be had.
 pub fn watch(config: Config, watched: Watched, ready: impl FnOnce(&Listen)) -> Result<(), Fault> {
     let nothing: Check = |_| Err(Refused::Forbidden("this page is of one run".to_owned()));
-    run(http::serve(config, nothing, Some(watched), ready))
+    run(connections::serve(config, nothing, Some(watched), ready))
 }
 
 /// Serves until a signal ends it; `ready` is told the address when it listens. Jobs that run then end with it, and go on
@@ -150,7 +152,7 @@ pub fn watch(config: Config, watched: Watched, ready: impl FnOnce(&Listen)) -> R
 /// # Errors
 /// [`Fault`] if the folder or the address cannot be had.
 pub fn serve(config: Config, check: Check, ready: impl FnOnce(&Listen)) -> Result<(), Fault> {
-    run(http::serve(config, check, None, ready))
+    run(connections::serve(config, check, None, ready))
 }
 
 fn run(serving: impl Future<Output = Result<(), Fault>>) -> Result<(), Fault> {

@@ -9,6 +9,7 @@ mod jobs_share_the_machine;
 mod killed_servers_and_jobs_go_on;
 mod only_users_may_ask;
 mod paths_stay_below_the_roots;
+mod sockets_belong_to_one_server;
 mod strangers_cannot_harm_it;
 mod submitted_commands_are_read_as_typed;
 mod watchers_see_the_newest_state;
