@@ -72,7 +72,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     keep_bytes: Option<u64>,
 
-    /// Seconds that a client may take to send a header, and then a body.
+    /// Seconds that a client may take to send a header, and then a body, and to read some of an answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     send_within: u32,
 

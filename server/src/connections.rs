@@ -1,5 +1,6 @@
 //! Where the server listens, how many may be connected, and how long each may take. `http.rs` answers what they ask.
 
+use crate::impatient::Impatient;
 use crate::socket::Socket;
 use crate::supervisor::Supervisor;
 use crate::{Check, Config, Fault, Listen, Watched, http, say};
@@ -105,6 +106,7 @@ where
                     continue;
                 }
             };
+            let stream = Impatient::new(stream, send_within);
             let service = TowerToHyperService::new(routes.clone());
             tokio::spawn(async move {
                 let mut http = http1::Builder::new();

@@ -11,6 +11,7 @@ mod connections;
 mod events;
 mod fields;
 mod http;
+mod impatient;
 mod job;
 mod metrics;
 mod page;
@@ -64,7 +65,7 @@ pub struct Config {
     pub keep: Duration,
     /// The most bytes that jobs that are over may have; the oldest are removed.
     pub keep_bytes: Option<u64>,
-    /// How long a client may take for a header, and then for a body.
+    /// How long a client may take for a header, and then for a body, and to read some of what it is sent.
     pub send_within: Duration,
     /// Whether commands may bring code of their own.
     pub allow_code: bool,

@@ -88,6 +88,32 @@ fn a_thousand_clients_that_say_or_read_nothing_leave_room_for_others() {
     drop(silent);
 }
 
+/// More than may be connected, none of whom reads.
+#[test]
+fn clients_that_read_nothing_lose_their_places() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    const CLIENTS: usize = 1100;
+    let mut files = getrlimit(Resource::Nofile);
+    if files.maximum.is_some_and(|most| most < 4096) {
+        println!("skipped: this process may have {:?} open files", files.maximum);
+        return;
+    }
+    files.current = files.current.map(|now| now.max(4096));
+    setrlimit(Resource::Nofile, files).unwrap();
+    let server = Server::start(&["--send-within", "1"]);
+    let request = format!("GET /uplot.js HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", server.port);
+    // What it asks for is more than the system keeps for it.
+    let request = request.repeat(64);
+    let connect = || {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
+    };
+    let silent: Vec<TcpStream> = (0..CLIENTS).map(|_| connect()).collect();
+    server.answer(server.submit(&["wordcount", "text"]));
+    drop(silent);
+}
+
 #[test]
 fn who_sends_slowly_is_cut_off() {
     let server = Server::start(&["--send-within", "1"]);

@@ -166,7 +166,7 @@ impl Supervisor {
         &self.config.hosts
     }
 
-    /// Returns how long a client may take for a header, and then for a body.
+    /// Returns how long a client may take for a header, and then for a body, and to read some of what it is sent.
     pub(crate) fn send_within(&self) -> Duration {
         self.config.send_within
     }
