@@ -79,12 +79,16 @@ fn a_server_that_is_asked_to_end_leaves_its_jobs_to_the_next() {
     let expected = server.write_long();
     let ids = [server.submit_slow(), server.submit(&["wordcount", "text"])];
     wait_until_it_maps(&server, ids[0]);
+    let ran_s = server.get(&format!("/api/jobs/{}", ids[0]))["elapsed_s"].as_f64().unwrap();
     let child = server.child.as_mut().unwrap();
     let pid = Pid::from_child(child);
     kill_process(pid, Signal::TERM).unwrap();
     assert!(child.wait().unwrap().success());
     server.child = None;
     within(10, || processes_of(&server.home()).is_empty().then_some(()));
+    let record = fs::read(state_of(&server, ids[0]).join("job.json")).unwrap();
+    let record: Value = serde_json::from_slice(&record).unwrap();
+    assert!(record["elapsed_s"].as_f64().unwrap() >= ran_s, "{record}");
     server.begin();
     assert!(server.answer(ids[0]) == expected);
     server.answer(ids[1]);

@@ -386,10 +386,17 @@ impl Supervisor {
         let mut jobs = self.lock();
         jobs.ends = true;
         self.ends.send_replace(true);
-        jobs.entries
-            .values()
-            .filter_map(|entry| entry.running.as_ref())
-            .for_each(|running| running.kill.notify_one());
+        let mut ended = Vec::new();
+        for (id, entry) in &mut jobs.entries {
+            let Some(running) = &mut entry.running else { continue };
+            running.kill.notify_one();
+            entry.job.elapsed_s += running.began.elapsed().as_secs_f64();
+            running.began = Instant::now();
+            // A run that is watched has no record.
+            ended.extend(entry.job.own.pid.map(|_| *id));
+        }
+        // The records say that they run, and for how long they have.
+        ended.into_iter().for_each(|id| self.keep(&jobs, id));
     }
 
     /// Begins what can begin, and divides the cores anew.
