@@ -4,6 +4,7 @@
 //! ```text
 //! HOME/lock                  held while a server runs
 //! HOME/session.key           the key of the page's cookies
+//! HOME/highest               the highest number of a job when jobs were last removed
 //! HOME/jobs/17/job.json      the record (`job.rs`)
 //!              program       a job in Python, as its package sent it
 //!              view.json     what was known when its last attempt ended (`events.rs`)
@@ -68,7 +69,7 @@ impl Store {
         Folder(self.home.join("jobs").join(id.to_string()))
     }
 
-    /// Reads all records, and the highest number that a folder has. A folder without a readable record is passed over,
+    /// Reads all records, and the highest number that a job has had. A folder without a readable record is passed over,
     /// with a line on standard error.
     pub(crate) fn read_all(&self) -> Result<(Vec<Job>, u64), Fault> {
         let path = self.home.join("jobs");
@@ -85,7 +86,14 @@ impl Store {
             all.flatten().collect::<Vec<Job>>()
         });
         jobs.sort_by_key(|job| job.id);
-        Ok((jobs, ids.into_iter().max().unwrap_or(0)))
+        let highest = fs::read_to_string(self.home.join("highest")).unwrap_or_default();
+        let highest = highest.trim().parse().unwrap_or(0);
+        Ok((jobs, ids.into_iter().fold(highest, u64::max)))
+    }
+
+    /// Notes the highest number that a job has had, whose folder may be removed.
+    pub(crate) fn note_highest(&self, id: u64) -> Result<(), Fault> {
+        write_whole(&self.home.join("highest"), format!("{id}\n").as_bytes())
     }
 
     /// Reads a record; a folder without one is passed over, with a line on standard error.
@@ -159,14 +167,7 @@ impl Folder {
     }
 
     fn write_whole(&self, name: &str, text: &[u8]) -> Result<(), Fault> {
-        let path = self.path(name);
-        let write = || -> Result<(), tegula::OutputError> {
-            let mut file = AtomicFile::create(&path)?;
-            let written = file.write_all(text);
-            written.map_err(|cause| tegula::OutputError::Write { path: path.clone(), cause })?;
-            file.commit()
-        };
-        write().map_err(|error| Fault(error.to_string()))
+        write_whole(&self.path(name), text)
     }
 
     /// Returns what was known when the last attempt ended.
@@ -228,6 +229,17 @@ impl Folder {
         fs::remove_file(self.path("job.json"))?;
         fs::remove_dir_all(&self.0)
     }
+}
+
+/// Writes a file whole, or not at all.
+fn write_whole(path: &Path, text: &[u8]) -> Result<(), Fault> {
+    let write = || -> Result<(), tegula::OutputError> {
+        let mut file = AtomicFile::create(path)?;
+        let written = file.write_all(text);
+        written.map_err(|cause| tegula::OutputError::Write { path: path.to_path_buf(), cause })?;
+        file.commit()
+    };
+    write().map_err(|error| Fault(error.to_string()))
 }
 
 /// Writes a file that only its owner can read.

@@ -200,4 +200,12 @@ fn jobs_that_are_over_for_long_are_removed() {
     within(10, || (server.ask("GET", "/api/jobs/1", None).status == 404).then_some(()));
     assert!(!server.home().join("jobs/1").exists());
     assert_eq!(server.get("/api/jobs/2")["state"], "done");
+    server.kill();
+    change_record(&server, ids[1], &json!({ "ended_at_s": 1000.0 }));
+    server.begin();
+    within(10, || (server.ask("GET", "/api/jobs/2", None).status == 404).then_some(()));
+    server.kill();
+    server.begin();
+    // Numbers that were given are not given again.
+    assert_eq!(server.submit(&["wordcount", "text"]), 3);
 }

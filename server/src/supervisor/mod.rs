@@ -525,6 +525,14 @@ impl Supervisor {
             }
             gone.extend(beyond);
         }
+        if gone.is_empty() {
+            return;
+        }
+        // The folder of the highest may be gone at the next start.
+        let highest = self.lock().next_id - 1;
+        if let Err(fault) = self.store.note_highest(highest) {
+            return say(&fault.0);
+        }
         for id in gone {
             match self.store.folder(id).remove() {
                 Ok(()) => {
