@@ -144,6 +144,24 @@ pub(crate) struct Own {
     /// Whether it is a job in Python.
     #[serde(default)]
     pub(crate) is_python: bool,
+    /// What the request said of its limits; none of a record that is older than this field.
+    #[serde(default)]
+    pub(crate) asked: Option<Asked>,
+}
+
+/// The limits of a request; the server decides those that it leaves open.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Asked {
+    pub(crate) memory_bytes: Option<u64>,
+    pub(crate) least: Option<usize>,
+    pub(crate) most: Option<usize>,
+}
+
+impl Asked {
+    pub(crate) fn of(request: &Request) -> Asked {
+        let Request { memory_bytes, least, most, .. } = *request;
+        Asked { memory_bytes, least, most }
+    }
 }
 
 /// The figures of a progress line that a summary has.

@@ -172,6 +172,23 @@ fn a_job_that_asked_for_more_than_the_server_has_gets_what_there_is() {
     assert_eq!(given, (&json!(4_u64 << 30), &json!(4), &json!(4)));
 }
 
+/// What a request leaves open is for the server to decide that runs the job.
+#[test]
+fn a_job_that_is_submitted_again_has_the_limits_of_the_present_server() {
+    let mut server = Server::start(&["--jobs-at-once", "1"]);
+    let id = server.submit(&["wordcount", "text"]);
+    let most = server.submit_with(&json!({ "command": ["wordcount", "text"], "most": 3 }));
+    [id, most].iter().for_each(|&id| drop(server.answer(id)));
+    server.kill();
+    server.arguments = ["--jobs-at-once", "4"].map(str::to_owned).to_vec();
+    server.begin();
+    for (id, most) in [(id, 4), (most, 3)] {
+        let reply = server.ask("POST", &format!("/api/jobs/{id}/again"), None);
+        let again = server.get(&format!("/api/jobs/{}", reply.json()["id"]));
+        assert_eq!((&again["memory_bytes"], &again["most"]), (&json!(1 << 30), &json!(most)));
+    }
+}
+
 /// As a server leaves them that was killed while it removed the state of a job.
 #[test]
 fn states_of_jobs_that_are_over_are_removed_by_the_next_server() {

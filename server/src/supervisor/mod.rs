@@ -9,7 +9,7 @@ mod telling;
 pub(crate) use telling::{AllNews, JobNews, JobSeen, Totals, UserTotals};
 
 use crate::auth::{Auth, User};
-use crate::job::{Job, Request, State, now_s};
+use crate::job::{Asked, Job, Request, State, now_s};
 use crate::parts::{self, Cores, Demand, divide, usual_at_once};
 use crate::queue::Usage;
 use crate::store::{Folder, Store};
@@ -220,6 +220,7 @@ impl Supervisor {
             return Err(Denied::Full("the queue is full; try again later".to_owned()));
         }
         let id = jobs.next_id;
+        let asked = Asked::of(&request);
         let request = Request {
             name: Some(name),
             priority,
@@ -231,6 +232,7 @@ impl Supervisor {
         let mut job = Job::new(id, request, folder, user.name.clone());
         (job.own.saves, job.own.shares) = (checked.saves, checked.shares);
         (job.own.is_python, job.own.inputs) = (program.is_some(), Some(checked.inputs));
+        job.own.asked = Some(asked);
         let folder = self.store.folder(id);
         let broken = |cause: String| Denied::Broken(format!("the job cannot be kept: {cause}"));
         folder.make().map_err(|cause| broken(cause.to_string()))?;
@@ -326,15 +328,19 @@ impl Supervisor {
             let Job { command, folder, name, priority, memory_bytes, least, most, own, .. } =
                 jobs.entry(id)?.job.clone();
             let program = own.is_python.then(|| self.store.folder(id).read_program()).transpose();
+            // What was left open is decided anew: another server may have less.
+            let given =
+                Asked { memory_bytes: Some(memory_bytes), least: Some(least), most: Some(most) };
+            let Asked { memory_bytes, least, most } = own.asked.unwrap_or(given);
             Request {
                 command,
                 program: program.map_err(|fault| Denied::Broken(fault.0))?,
                 folder: Some(folder),
                 name: Some(name),
                 priority,
-                memory_bytes: Some(memory_bytes),
-                least: Some(least),
-                most: Some(most),
+                memory_bytes,
+                least,
+                most,
             }
         };
         self.submit(request, user)
