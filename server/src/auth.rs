@@ -4,6 +4,7 @@
 use crate::Fault;
 use crate::store::{random, write_secret};
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -35,14 +36,30 @@ pub(crate) struct Auth {
     cookie: String,
 }
 
-/// Reads the token in a file that only its owner can read, or makes one.
+/// Reads the token in a file that only its owner can read, or makes one where there is none.
+///
+/// # Errors
+/// [`Fault`] if others can read the file, or it has no token, or it cannot be read or made. It is never replaced.
 pub fn token_in(path: &Path) -> Result<String, Fault> {
-    if let Ok(found) = fs::metadata(path)
-        && found.mode() & 0o077 == 0
-        && let Ok(token) = fs::read_to_string(path)
-        && token.trim().len() >= TOKEN_LEAST
-    {
-        return Ok(token.trim().to_owned());
+    let fault = |cause: &str| Fault(format!("{}: {cause}", path.display()));
+    match fs::metadata(path) {
+        Ok(found) if found.len() > 0 => {
+            if found.mode() & 0o077 != 0 {
+                return Err(fault(
+                    "others can read this token; chmod 600 the file, or remove it to have another token made",
+                ));
+            }
+            let token = fs::read_to_string(path)
+                .map_err(|cause| fault(&format!("cannot read the token: {cause}")))?;
+            return match token.trim() {
+                token if token.len() >= TOKEN_LEAST => Ok(token.to_owned()),
+                _ => Err(fault("a token has at least 16 characters")),
+            };
+        }
+        Err(cause) if cause.kind() != ErrorKind::NotFound => {
+            return Err(fault(&format!("cannot read the token: {cause}")));
+        }
+        _ => {}
     }
     let token = hex(&random()?);
     write_secret(path, format!("{token}\n").as_bytes())?;

@@ -120,6 +120,26 @@ fn the_token_is_in_a_file_that_only_its_owner_reads() {
 }
 
 #[test]
+fn a_token_that_others_know_or_guess_is_refused_and_kept() {
+    use std::os::unix::fs::PermissionsExt;
+    let server = Server::start(&[]);
+    let file = server.place.path().join("chosen");
+    let long = "a token that a person has chosen";
+    for (token, mode, cause) in
+        [(long, 0o644, "others can read"), ("short", 0o600, "16 characters")]
+    {
+        fs::write(&file, token).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let mut command = server.command();
+        command.args(["serve", "--listen", "127.0.0.1:0", "--token-file"]).arg(&file);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && said.contains(cause), "{said}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), token);
+    }
+}
+
+#[test]
 fn users_have_names_and_a_server_for_others_needs_them() {
     let place = tempfile::tempdir().unwrap();
     let tokens = place.path().join("tokens");
