@@ -42,6 +42,21 @@ fn events(
     seen
 }
 
+/// Returns the kinds of the events that come within a second to one who comes back with an id.
+fn events_of_a_second(server: &Server, path: &str, id: &str) -> Vec<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    let (port, bearer) = (server.port, server.bearer());
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{bearer}Last-Event-ID: {id}\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+    let lines = BufReader::new(stream).lines().map_while(Result::ok);
+    let lines: Vec<String> = lines.collect();
+    assert!(lines.iter().any(|line| line == "retry: 1000"), "{lines:?}");
+    lines.iter().filter_map(|line| line.strip_prefix("event: ").map(str::to_owned)).collect()
+}
+
 #[test]
 fn a_stream_of_a_job_leads_to_the_snapshot_of_its_end() {
     let server = Server::start(&[]);
@@ -128,6 +143,9 @@ fn who_comes_back_with_the_newest_id_gets_no_snapshot() {
             });
             seen[0].0.clone()
         };
+        // Nothing has changed since.
+        assert_eq!(events_of_a_second(&server, &path, &newest), Vec::<String>::new());
+        assert_eq!(events_of_a_second(&server, &path, "other-1"), ["snapshot"]);
         if path == "/api/events" {
             // Something has changed since, which a snapshot tells best.
             assert_eq!(back(&server, &newest), "snapshot");
