@@ -43,7 +43,7 @@ impl<'e> Runs<'e> {
 
     /// Counts memory that a matrix takes, as part of the engine's limit, as long as what is returned lives.
     pub(crate) fn reserve(&self, bytes: usize) -> Result<Reserved> {
-        Ok(self.engine.reserve(bytes, "a matrix")?)
+        self.engine.reserve(bytes, "a matrix")
     }
 
     /// Counts it until the end of all runs.
