@@ -2,8 +2,10 @@
 
 use crate::cancel::Cancel;
 use crate::container::Container;
-use crate::device::Accelerator;
+use crate::device::{Accelerator, Alone};
 use crate::error::{Error, Result};
+use crate::facts::JobFacts;
+use crate::map::DeviceTerms;
 use crate::plan::{Cutting, DEFAULT_TILE_BYTES, INCREMENTAL_TILE_BYTES, Reads};
 use crate::progress::{Progress, TileGrid};
 use crate::schedule::Share;
@@ -99,6 +101,18 @@ impl Options {
         };
         zero("tile_bytes", self.tile_bytes)?;
         zero("split_bytes", self.split_bytes)
+    }
+
+    /// Returns what these options say about devices, for a run that finds no tiles again and makes no shows in the
+    /// order of the input.
+    pub(crate) fn device_terms(&self, facts: &JobFacts) -> DeviceTerms<'_> {
+        DeviceTerms {
+            devices: &self.devices,
+            alone: facts.alone.or_else(|| self.devices_alone.then(Alone::default)),
+            overlaps: self.pipeline == Pipeline::On,
+            in_order: false,
+            tiles_apart: false,
+        }
     }
 
     /// Returns how the input is to be cut and read: in splits of `split_bytes`, of which a worker takes

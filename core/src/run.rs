@@ -5,14 +5,13 @@ use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
 use crate::context::RunContext;
 use crate::core::{Core, FILE_LIST};
-use crate::device::Alone;
 use crate::error::Result;
 use crate::facts::JobFacts;
 use crate::input::Input;
-use crate::map::{Attendance, MapStage, MapTotals, Mappers, Spread, Tiling};
+use crate::map::{Attendance, DeviceTerms, MapStage, MapTotals, Mappers, Spread, Tiling};
 use crate::memory::ChunkPool;
 use crate::merge::{MergeStage, Piece};
-use crate::options::{Options, Pipeline};
+use crate::options::Options;
 use crate::output::{Finished, PointedAt};
 use crate::partial::{Partial, Spill};
 use crate::plan::{FileNames, Plan};
@@ -74,6 +73,13 @@ pub(crate) fn run<C: Aggregate>(
     let (partial, bad) = (room.partial(), BadRecords::new(options.skip_bad, plan.cut.is_lines()));
     let is_incremental = options.state.as_ref().is_some_and(State::is_incremental);
     show.iter().try_for_each(|show| show.wanted.check(&plan, is_incremental))?;
+    let terms = DeviceTerms {
+        in_order: show.as_ref().is_some_and(|show| show.wanted.is_in_order()),
+        tiles_apart: is_incremental,
+        ..options.device_terms(job.facts)
+    };
+    // A run that is refused leaves its state as it is.
+    terms.check(job.facts, &plan)?;
     let open = |state| {
         let state = (state, asked);
         context.time(Stage::Plan, || open_state(state, job, &mut plan, &room, &context))
@@ -96,6 +102,7 @@ pub(crate) fn run<C: Aggregate>(
         Mapping {
             context: &context,
             job,
+            terms,
             plan: &plan,
             room: &room,
             partial: &partial,
@@ -170,6 +177,7 @@ fn open_state<C: Aggregate>(
 struct Mapping<'r, C: Aggregate> {
     context: &'r RunContext<'r>,
     job: ErasedJob<'r, C>,
+    terms: DeviceTerms<'r>,
     plan: &'r Plan,
     room: &'r Room,
     partial: &'r Partial<C::Accumulator>,
@@ -208,13 +216,12 @@ impl<C: Aggregate> Mapping<'_, C> {
     }
 
     fn map(&self) -> Result<(MapTotals, Spread)> {
-        let Mapping { context, job, room, saving, epochs, tiling, .. } = *self;
+        let Mapping { context, job, terms, room, saving, epochs, tiling, .. } = *self;
         let RunContext { core, options, ref progress, .. } = *context;
         let found = saving.map(Saving::found);
         self.restore()?;
         // A tile that is saved by itself is one worker's, whichever group it is in.
-        let tiles_apart = saving.is_some_and(|saving| saving.tiles().is_some());
-        let alone = tiles_apart.then(|| Placement::alone(core.pool().workers()));
+        let alone = terms.tiles_apart.then(|| Placement::alone(core.pool().workers()));
         let mut attended_by: Vec<&dyn Attendance<C>> = Vec::new();
         attended_by.extend(saving.map(|saving| saving as &dyn Attendance<C>));
         attended_by.extend(epochs.map(|epochs| epochs as &dyn Attendance<C>));
@@ -236,15 +243,11 @@ impl<C: Aggregate> Mapping<'_, C> {
             table_limits: TableLimits { standing, ..room.shares.tables },
             container: options.container,
             unit_is_given: options.split_bytes.is_some(),
-            overlaps: options.pipeline == Pipeline::On,
-            in_order: epochs.is_some_and(Epochs::in_order),
-            tiles_apart,
+            terms,
             done: found.map(|found| &found.coverage),
             leased: None,
             attended_by: &attended_by,
             bytes_between: saving.and_then(Saving::bytes_between),
-            devices: &options.devices,
-            alone: job.facts.alone.or_else(|| options.devices_alone.then(Alone::default)),
             share: options.share.as_deref(),
         }
         .run()?;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tegula::device::{EmulatedKernel, Fault, FaultAt, Launch, Model};
-use tegula::{Accelerator, Delimiter, Error, Input, Options, Pipeline};
+use tegula::{Accelerator, Delimiter, Error, Input, Options, Pipeline, State};
 use tegula_apps::Runs;
 use tegula_apps::offload::{By, ByOrder, Key, Number, OwnKernel, Records, Spec, Value};
 
@@ -246,7 +246,7 @@ fn a_kernel_that_leaves_its_partial_is_found() {
 
 #[test]
 fn runs_that_devices_cannot_do_are_refused() {
-    let (kernel, ..) = kernels().swap_remove(0);
+    let (kernel, separator, shift, spec) = kernels().swap_remove(0);
     let device = || vec![emulated(Model::default())];
     let refused = |input, devices, options: &Options| {
         let error = values(&kernel, input, devices, options).unwrap_err();
@@ -262,10 +262,17 @@ fn runs_that_devices_cannot_do_are_refused() {
     }
     // gzip's first bytes.
     let packed = folder.path().join("a.gz");
-    std::fs::write(&packed, b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0").unwrap();
-    let input = Input::paths([&packed]).unwrap();
-    let (is_option, told) = refused(input, device(), &Options::default());
+    let bytes = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0";
+    std::fs::write(&packed, bytes).unwrap();
+    let input = || Input::paths([&packed]).unwrap();
+    let state = Some(State::new(folder.path().join("state"), "lengths"));
+    let options = Options { state, ..Options::default() };
+    let (is_option, told) = refused(input(), device(), &options);
     assert!(!is_option && told.contains("a.gz") && told.contains("as they are"), "{told}");
+    // What it advises can be done with the same state.
+    let options = Options { plain: true, ..options };
+    let found = values(&kernel, input(), device(), &options);
+    assert_eq!(found.unwrap(), expected(bytes, separator, shift, &spec));
 }
 
 #[test]

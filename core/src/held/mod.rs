@@ -20,14 +20,13 @@ use crate::cancel::Cancel;
 use crate::context::RunContext;
 use crate::core::{Core, FILE_LIST};
 use crate::coverage::{ALL_FILES, Coverage};
-use crate::device::Alone;
 use crate::encoding::{Digest, Reading, put_number};
 use crate::error::{InputError, Result, StateError};
 use crate::facts::JobFacts;
 use crate::input::Input;
 use crate::map::{Attendance, MapStage, MapTotals, Mappers, Tiling};
 use crate::memory::Reserved;
-use crate::options::{Options, Pipeline};
+use crate::options::Options;
 use crate::output::Finished;
 use crate::partial::{PARTITIONS, Partial};
 use crate::plan::{Part, Plan};
@@ -253,6 +252,7 @@ pub(crate) fn hold<'e, C: Aggregate>(
         let advice = "give files, or run the job on one machine".to_owned();
         InputError::Refused { path: name.to_path_buf(), cause, advice }
     })?;
+    options.device_terms(&job.facts).check(&job.facts, &plan)?;
     let held_bytes = list.bytes() + beside.bytes();
     let room = Room::new(core, core.shares::<C>(plan.unit_bytes, held_bytes, threads)?);
     let digest = digest_of(&job.facts, &plan, &options, &Fingerprint::of(&plan)?);
@@ -362,15 +362,11 @@ impl<C: Aggregate> Hold for Held<'_, C> {
                 table_limits: TableLimits { standing: 0, ..room.shares.tables },
                 container: options.container,
                 unit_is_given: options.split_bytes.is_some(),
-                overlaps: options.pipeline == Pipeline::On,
-                in_order: false,
-                tiles_apart: false,
+                terms: options.device_terms(&job.facts),
                 done: (!self.done.is_empty()).then_some(&self.done),
                 leased: Some(tiles),
                 attended_by,
                 bytes_between: None,
-                devices: &options.devices,
-                alone: job.facts.alone.or_else(|| options.devices_alone.then(Alone::default)),
                 share: options.share.as_deref(),
             }
             .run()

@@ -22,44 +22,27 @@ pub(super) struct Assignment {
 
 impl Assignment {
     pub(super) fn of<C: Aggregate>(stage: &MapStage<'_, C>, ranged: &Ranged) -> Assignment {
-        let offload = stage.offload();
+        let offload = stage.terms.offload(stage.facts).cloned();
         let mut assignment = Assignment { offload, queues: Vec::new(), held: Ranges::default() };
-        assignment.queues.resize(stage.devices.len(), VecDeque::new());
+        assignment.queues.resize(stage.terms.devices.len(), VecDeque::new());
         let Ok(offload) = &mut assignment.offload else { return assignment };
         // Devices have units only of the same bytes. If a part of the bytes is done, or these are some tiles of them, some
         // units are not needed; and without cores, nobody would take from the queue of a lost device.
         offload.residence.take_if(|residence| match &ranged.material {
             Material::Memory(bytes) => {
                 let is_part = stage.leased.is_some() || stage.covered(ranged).is_some();
-                is_part || stage.alone.is_some() || !residence.is_of(bytes)
+                is_part || stage.terms.alone.is_some() || !residence.is_of(bytes)
             }
             Material::Files(_) | Material::Ranges(..) => true,
         });
         let Some(residence) = &offload.residence else { return assignment };
         residence.begin(ranged.layout.tile_bytes(), ranged.layout.split_bytes());
-        for (queue, device) in assignment.queues.iter_mut().zip(stage.devices) {
+        for (queue, device) in assignment.queues.iter_mut().zip(stage.terms.devices) {
             queue.extend(residence.held_by(device));
             for splits in queue.iter() {
                 assignment.held.add(splits.clone());
             }
         }
         assignment
-    }
-}
-
-impl<C: Aggregate> MapStage<'_, C> {
-    /// Returns the kernel for the job's input, or the reason why devices do nothing.
-    pub(super) fn offload(&self) -> Result<Offload, &'static str> {
-        if self.devices.is_empty() {
-            Err("there are none")
-        } else if self.tiles_apart {
-            Err("tiles that are found again are mapped by the cores alone")
-        } else if !self.overlaps {
-            Err("runs without a pipeline use the cores alone")
-        } else if self.in_order {
-            Err("shows in the order of the input need the cores to map all of it")
-        } else {
-            self.facts.offload.clone().ok_or("the job has no kernel for devices")
-        }
     }
 }

@@ -98,12 +98,12 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         before: Before,
         assignment: Assignment,
     ) -> Crew<'s, 'r, C> {
-        let figures = stage.devices.iter().map(|device| device.figures()).collect();
+        let figures = stage.terms.devices.iter().map(|device| device.figures()).collect();
         let Assignment { offload, queues, held } = assignment;
         let state = Mutex::new(Shared { figures, held: queues, ..Shared::default() });
         let held = held.iter().map(|splits| splits.end - splits.start).sum();
-        let (alone, changed, began) = (stage.alone, Condvar::new(), Instant::now());
-        let feeders = stage.devices.iter().map(|_| AtomicUsize::new(0)).collect();
+        let (alone, changed, began) = (stage.terms.alone, Condvar::new(), Instant::now());
+        let feeders = stage.terms.devices.iter().map(|_| AtomicUsize::new(0)).collect();
         let homecoming = Homecoming::new(stage.pool.workers());
         Crew {
             stage,
@@ -125,7 +125,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
     /// Has the devices work while the caller does `meanwhile`.
     pub(super) fn beside(&self, workers: &PerWorker<Worker<'r, C>>, meanwhile: &mut dyn FnMut()) {
         let Some(offload) = self.usable() else { return meanwhile() };
-        let devices = self.stage.devices;
+        let devices = self.stage.terms.devices;
         let names: Vec<String> = (0..devices.len()).map(|at| format!("device-{at}")).collect();
         let serve = |number: usize| {
             // A panic fails the job, so that no worker waits for splits that would never come back.

@@ -18,7 +18,6 @@ use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
 use crate::container::Container;
 use crate::coverage::{ALL_FILES, Coverage, Ranges};
-use crate::device::{Accelerator, Alone};
 use crate::error::{Error, Result};
 use crate::facts::JobFacts;
 use crate::failure::Failure;
@@ -31,6 +30,7 @@ use crate::schedule::{HandOut, PerWorker, Placement, Pool, Share, Step};
 use crate::sizing::{TableLimits, Units};
 use crate::stats::add_figures;
 use crate::unit::Unit;
+pub(crate) use alone::DeviceTerms;
 use assignment::Assignment;
 pub(crate) use attendant::{Attendance, Attendant, Mapped, Spot};
 use devices::{Crew, Left};
@@ -61,12 +61,8 @@ pub(crate) struct MapStage<'r, C: Aggregate> {
     pub(crate) container: Container,
     /// Whether the caller has given the bytes that a worker takes at a time: one split.
     pub(crate) unit_is_given: bool,
-    /// Whether a worker begins the next tile while others are at the last one.
-    pub(crate) overlaps: bool,
-    /// Whether tiles are handed out in the order of the input.
-    pub(crate) in_order: bool,
-    /// Whether each tile is one worker's alone.
-    pub(crate) tiles_apart: bool,
+    /// The devices that work beside the cores, and how tiles are handed out.
+    pub(crate) terms: DeviceTerms<'r>,
     /// The part of the input that earlier runs have mapped.
     pub(crate) done: Option<&'r Coverage>,
     /// The tiles to map, if others are another machine's.
@@ -75,10 +71,6 @@ pub(crate) struct MapStage<'r, C: Aggregate> {
     pub(crate) attended_by: &'r [&'r dyn Attendance<C>],
     /// Bytes after which a device's partial is taken in, if that is not a matter of time.
     pub(crate) bytes_between: Option<u64>,
-    /// The devices that work beside the cores.
-    pub(crate) devices: &'r [Arc<Accelerator>],
-    /// Set if the cores do nothing.
-    pub(crate) alone: Option<Alone>,
     /// The workers that may take new work, if not all may.
     pub(crate) share: Option<&'r Share>,
 }
@@ -129,12 +121,11 @@ pub(crate) struct MapTotals {
 impl<'r, C: Aggregate> MapStage<'r, C> {
     /// Maps all of the plan's input into the partial.
     pub(crate) fn run(&'r self) -> Result<(MapTotals, Spread)> {
-        let workers = PerWorker::new(self.pool.workers() + self.devices.len());
+        let workers = PerWorker::new(self.pool.workers() + self.terms.devices.len());
         let mut stream_tiles = 0;
         let (ahead, spread) = (AheadTotals::default(), Spread::default());
         let mut measured = Measured { units: self.units(), ahead, spread };
         let mut before = Before::default();
-        self.check_alone()?;
         for part in &self.plan.parts {
             let tiles = self.tiles_of(before.parts);
             let taken = match part {
@@ -201,7 +192,7 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         let ends: Vec<u64> = ends.map(|end| end - first).collect();
         // A worker with a tile of its own does not wait for others. Devices that are alone overlap tiles in any
         // case.
-        if self.overlaps || self.tiles_apart || self.alone.is_some() {
+        if self.terms.overlaps || self.terms.tiles_apart || self.terms.alone.is_some() {
             self.map_tiles(ranged, &ends, first, before, workers, measured)?;
         } else {
             let mut mapped = 0;
@@ -235,19 +226,19 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         workers: &PerWorker<Worker<'r, C>>,
         measured: &mut Measured,
     ) -> Result<()> {
-        let flat = self.in_order.then(|| Placement::flat(self.pool.workers()));
+        let flat = self.terms.in_order.then(|| Placement::flat(self.pool.workers()));
         let placement = flat.as_ref().unwrap_or(self.placement);
         let assignment = Assignment::of(self, ranged);
         let done = self.covered(ranged).unwrap_or(&assignment.held);
         let hand_out = hand_out(ends, first, done, placement);
         let feed = Feed::new(self.means(), ranged, hand_out, first, &measured.units);
-        let feed = match (self.in_order, self.tiles_apart) {
+        let feed = match (self.terms.in_order, self.terms.tiles_apart) {
             (true, _) => feed.ascending(),
             (false, true) => feed.apart(),
             (false, false) => feed,
         };
         let crew = Crew::of(self, ranged, &feed, &measured.units, before, assignment);
-        if self.alone.is_some() {
+        if self.terms.alone.is_some() {
             crew.beside(workers, &mut || ());
             let figures = crew.figures_of_all();
             // A kernel's own error says more than that its device did not do all.

@@ -184,11 +184,6 @@ impl<'r, V: Copy> Epochs<'r, V> {
         }
     }
 
-    /// Returns whether shows keep the order of the input.
-    pub(crate) fn in_order(&self) -> bool {
-        self.borders.is_some()
-    }
-
     /// Records, before anything is mapped, that the run's own partial already has the pairs of `bytes`
     /// bytes that an earlier run has mapped.
     pub(crate) fn restored(&self, bytes: u64) {
