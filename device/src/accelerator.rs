@@ -3,9 +3,7 @@
 
 use super::residence::Parked;
 use super::sizes::Sizes;
-use super::{
-    Alone, Caps, Device, DeviceError, DeviceFigures, Driver, Kernel, Offload, Program, Room,
-};
+use super::{Caps, Device, DeviceError, DeviceFigures, Driver, Kernel, Offload, Program, Room};
 use crate::sizing::Ramp;
 use crate::sync::Mutex;
 use std::collections::HashMap;
@@ -153,7 +151,8 @@ impl Accelerator {
         self.open(offload, split_bytes, input_bytes, host_bytes, MARGIN_BYTES)
     }
 
-    /// Like [`start`](Accelerator::start), for a job that runs on devices alone.
+    /// Like [`start`](Accelerator::start), for a job that runs on devices alone: a slot has room for the bytes of one
+    /// split at least, with `margin_bytes` beside it for the rest of its last record or file and the alignment of pieces.
     ///
     /// # Errors
     /// As for `start`.
@@ -163,9 +162,9 @@ impl Accelerator {
         split_bytes: u64,
         input_bytes: u64,
         host_bytes: u64,
-        alone: Alone,
+        margin_bytes: u64,
     ) -> Result<Driver, DeviceError> {
-        let margin = MARGIN_BYTES.max(alone.margin_bytes());
+        let margin = MARGIN_BYTES.max(margin_bytes);
         self.open(offload, split_bytes, input_bytes, host_bytes, margin).map(Driver::alone)
     }
 

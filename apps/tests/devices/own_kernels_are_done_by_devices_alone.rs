@@ -170,6 +170,36 @@ fn many_small_files_and_several_devices_share_a_job() {
     assert_eq!(found.unwrap(), expected(&all, separator, shift, &spec));
 }
 
+/// A split has the files that begin in it whole, however many they are.
+#[test]
+fn files_of_any_number_fit_in_a_slot() {
+    let (_, separator, shift, spec) = kernels().swap_remove(0);
+    let usual = spec.longest_bytes;
+    for (files, bytes, longest_bytes, split_bytes) in [
+        (12, 60 << 10, 100, None),
+        (2000, 32, 100, None),
+        (40_000, 3, usual, None),
+        (30, 700 << 10, 100, Some(1 << 20)),
+        (30, 700 << 10, usual, Some(1 << 20)),
+        (30, (1 << 20) - 1, usual, Some(1 << 20)),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut text = records(separator, bytes, 90, files);
+        text.truncate(bytes - 1);
+        text.push(separator);
+        let path = |number: u64| folder.path().join(number.to_string());
+        (0..files).for_each(|number| std::fs::write(path(number), &text).unwrap());
+        let all = text.repeat(files as usize);
+        let spec = Spec { longest_bytes, ..spec.clone() };
+        let kernel = OwnKernel::new(spec.clone(), "lengths.c", LENGTHS).unwrap().emulated(sums);
+        let options = Options { split_bytes, ..Options::default() };
+        let input = Input::paths([folder.path()]).unwrap();
+        let found = values(&kernel, input, vec![emulated(Model::default())], &options);
+        let of = format!("{files} files of {bytes} bytes");
+        assert_eq!(found.expect(&of), expected(&all, separator, shift, &spec), "{of}");
+    }
+}
+
 /// Other devices do the work that a lost device gives back; when none is left, the error names the fault of
 /// each.
 #[test]

@@ -17,7 +17,7 @@ use crate::device::{
 use crate::error::{Error, Result};
 use crate::ingest::Feed;
 use crate::memory::Reserved;
-use crate::plan::Ranged;
+use crate::plan::{Fullest, Ranged};
 use crate::schedule::{PerWorker, Step, beside};
 use crate::sizing::{Units, part};
 use crate::stats::add_figures;
@@ -45,6 +45,13 @@ const PIECES_MOST: usize = 64;
 /// The interval at which an idle device, which may get work that another one gives back, checks whether the
 /// job was stopped.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// Returns the bytes of a slot beside its splits that a job of devices alone needs: the last record or file of a split
+/// may end after it, and each file begins aligned.
+fn margin_bytes(alone: Alone, fullest: Fullest) -> u64 {
+    let pieces = fullest.files.saturating_mul(Piece::ALIGNMENT as u64);
+    alone.longest_bytes.max(fullest.whole_bytes).saturating_add(pieces)
+}
 
 /// The devices of a run, at one part of its input.
 pub(super) struct Crew<'s, 'r, C: Aggregate> {
@@ -239,7 +246,10 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         let (split_bytes, bytes) = (layout.split_bytes(), layout.bytes());
         let started = match self.alone {
             None => device.start(offload, split_bytes, bytes, host_bytes),
-            Some(alone) => device.start_alone(offload, split_bytes, bytes, host_bytes, alone),
+            Some(alone) => {
+                let margin_bytes = margin_bytes(alone, layout.fullest());
+                device.start_alone(offload, split_bytes, bytes, host_bytes, margin_bytes)
+            }
         };
         let mut driver = started.map_err(|error| error.to_string())?;
         if let Some(bytes) = stage.bytes_between {

@@ -29,6 +29,15 @@ pub struct Extent {
     pub bytes: Range<u64>,
 }
 
+/// What splits read beside their nominal bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fullest {
+    /// The most files of which one split has bytes.
+    pub files: u64,
+    /// The bytes of the longest file that is read whole by the split in which it begins.
+    pub whole_bytes: u64,
+}
+
 impl Layout {
     /// Lays out files of the given lengths. With `whole`, no file is cut. `split_bytes` is at most
     /// `tile_bytes`, and both are at least 1.
@@ -116,6 +125,26 @@ impl Layout {
 
     pub fn bytes(&self) -> u64 {
         self.starts[self.starts.len() - 1]
+    }
+
+    /// Returns what a split reads at most beside its nominal bytes. Linear in the files.
+    pub fn fullest(&self) -> Fullest {
+        let (mut fullest, mut number, mut begun, mut at) = (Fullest::default(), 0, 0, None);
+        let files = self.starts.windows(2).map(|file| (file[0], file[1] - file[0]));
+        for (start, length) in files.filter(|&(_, length)| length > 0) {
+            let is_before = |tile: &Tile| tile.bytes.end <= start;
+            number += self.tiles[number..].iter().take_while(|tile| is_before(tile)).count();
+            let Some(tile) = self.tiles.get(number) else { break };
+            let split = (number, start.saturating_sub(tile.bytes.start) / self.split_bytes);
+            begun = if at == Some(split) { begun + 1 } else { 1 };
+            at = Some(split);
+            // Beside those that begin in a split, it may have bytes of one that began before.
+            fullest.files = fullest.files.max(begun + 1);
+            if self.whole || length <= self.split_bytes {
+                fullest.whole_bytes = fullest.whole_bytes.max(length);
+            }
+        }
+        fullest
     }
 
     /// Returns for each tile, in order, the first split after it.

@@ -20,7 +20,7 @@ mod tally;
 mod tiles;
 mod torn;
 
-pub use layout::{Extent, Layout};
+pub use layout::{Extent, Fullest, Layout};
 pub use packed::Packed;
 pub use reads::DirectReads;
 pub use reads::Reads;

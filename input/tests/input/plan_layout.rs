@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::ops::Range;
-use tegula_input::plan::{Extent, Layout};
+use tegula_input::plan::{Extent, Fullest, Layout};
 
 fn extents(layout: &Layout) -> Vec<Extent> {
     (0..layout.splits()).flat_map(|split| layout.extents(split..split + 1)).collect()
@@ -42,6 +42,28 @@ proptest! {
             expected[file] = bytes.end;
         }
         prop_assert_eq!(expected, lengths);
+    }
+
+    #[test]
+    fn the_fullest_split_is_as_full_as_said(
+        lengths in prop::collection::vec(prop_oneof![0u64..5, 0u64..200], 0..60),
+        tile in 1u64..300,
+        split in 1u64..100,
+        whole: bool,
+    ) {
+        let split = split.min(tile);
+        let layout = Layout::new(lengths.iter().copied(), tile, split, whole);
+        let Fullest { files, whole_bytes } = layout.fullest();
+        for number in 0..layout.splits() {
+            let extents: Vec<Extent> = layout.extents(number..number + 1).collect();
+            prop_assert!(extents.len() as u64 <= files);
+            let bytes: u64 = extents.iter().map(|extent| extent.bytes.end - extent.bytes.start).sum();
+            prop_assert!(bytes <= split + whole_bytes);
+        }
+        // It says one more than there are at most.
+        let most = (0..layout.splits()).map(|number| layout.extents(number..number + 1).count());
+        prop_assert!(files <= 1 + most.max().unwrap_or(0) as u64);
+        prop_assert!(whole || whole_bytes <= split);
     }
 
     #[test]
