@@ -183,7 +183,7 @@ impl Accelerator {
         let budget = share.min(host_bytes);
         let most = (input_bytes / UNITS_PER_INPUT).min(UNIT_BYTES_MOST);
         let most = self.unit_bytes.unwrap_or(most).max(split_bytes);
-        let units = (split_bytes + margin_bytes, most + margin_bytes);
+        let units = (split_bytes.saturating_add(margin_bytes), most.saturating_add(margin_bytes));
         let words = offload.broadcast.len();
         let within = |budget| Room::within(caps, budget, units, offload.partial, words);
         let room = match &offload.residence {

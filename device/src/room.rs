@@ -27,6 +27,11 @@ const SLOTS_LEAST: usize = 2;
 /// A table may take this fraction of the budget.
 const TABLE_PART: u64 = 4;
 
+/// Returns the least multiple of the alignment that is not less, as far as numbers go.
+fn aligned(bytes: u64) -> u64 {
+    bytes.checked_next_multiple_of(Piece::ALIGNMENT as u64).unwrap_or(u64::MAX)
+}
+
 impl Room {
     /// Divides `budget_bytes` of a device for units of `unit_least` to `unit_most` bytes.
     ///
@@ -41,22 +46,22 @@ impl Room {
     ) -> Result<Room, DeviceError> {
         let budget = budget_bytes.min(caps.memory_bytes);
         // Slots are multiples of the alignment, so the largest unit must be one, too.
-        let unit_most = unit_most.next_multiple_of(Piece::ALIGNMENT as u64);
-        let unit_least = unit_least.next_multiple_of(Piece::ALIGNMENT as u64);
+        let unit_most = aligned(unit_most);
+        let unit_least = aligned(unit_least);
         let partial = match partial {
             Shape::Table(words) => Shape::Table(words.min((budget / TABLE_PART / 8) as usize)),
             Shape::Dense(_) => partial,
         };
-        let beside = 8 * (partial.words() + broadcast_words) as u64;
+        let beside = 8_u64.saturating_mul(partial.words().saturating_add(broadcast_words) as u64);
         let slot = |slots: usize| {
             let share = budget.saturating_sub(beside) / slots as u64;
             let bytes = share.min(caps.allocation_bytes).min(unit_most);
             bytes / Piece::ALIGNMENT as u64 * Piece::ALIGNMENT as u64
         };
-        let wanted = |units: u64| unit_most.min(units * unit_least);
+        let wanted = |units: u64| unit_most.min(units.saturating_mul(unit_least));
         let fitting = SLOTS.into_iter().find(|&(slots, units)| slot(slots) >= wanted(units));
         let Some((slots, _)) = fitting else {
-            let least = SLOTS_LEAST as u64 * unit_least + beside;
+            let least = (SLOTS_LEAST as u64).saturating_mul(unit_least).saturating_add(beside);
             return Err(DeviceError::TooSmall {
                 device: caps.name.clone(),
                 memory_bytes: budget,

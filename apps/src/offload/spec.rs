@@ -19,8 +19,9 @@ const TABLE_BYTES_MOST: u64 = 8 << 30;
 const KEY_BYTES: u64 = 62;
 const KEY_BYTES_MOST: u64 = 4096;
 
-/// The default length of the longest record: a mebibyte.
+/// The length of the longest record: the default, a mebibyte, and the most, a gibibyte.
 const LONGEST_BYTES: u64 = 1 << 20;
+const LONGEST_BYTES_MOST: u64 = 1 << 30;
 
 /// The records of the input, which are never torn. A kernel gets any number of whole records, one after the
 /// other.
@@ -121,7 +122,7 @@ pub struct Spec {
     pub entry: Option<String>,
     /// The records of the input.
     pub records: Records,
-    /// Bytes of the longest record. Longer ones fail the job.
+    /// Bytes of the longest record, from 1 to a gibibyte. Longer ones fail the job.
     pub longest_bytes: u64,
     /// The number of values, from 1 to [`VALUES_MOST`]. A table has as many as keys.
     pub values: u64,
@@ -289,6 +290,7 @@ impl Spec {
             }
         }
         for (field, value, most) in [
+            ("longest", self.longest_bytes, LONGEST_BYTES_MOST),
             ("values", self.values, VALUES_MOST),
             ("longest_key", self.longest_key, KEY_BYTES_MOST),
             ("table", self.table_bytes, TABLE_BYTES_MOST),

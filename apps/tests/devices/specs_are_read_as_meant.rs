@@ -69,6 +69,15 @@ fn what_cannot_be_meant_is_named() {
         ("[partial]\nvalues = '9'\n", ["line 2", "string", "u64"]),
         ("[partial]\n\nvalues = 0\n", ["line 3", "values: 0", "at least 1"]),
         ("[partial]\nvalues = 1000000000000\n", ["line 2", "values", "at most"]),
+        (
+            "records.longest = 1073741825\npartial.values = 1\n",
+            ["line 1", "longest: 1073741825", "1073741824 at most"],
+        ),
+        (
+            "records.longest = 18446744073709551615\npartial.values = 1\n",
+            ["line 1", "longest", "1073741824"],
+        ),
+        ("records.longest = 0\npartial.values = 1\n", ["line 1", "longest: 0", "at least 1"]),
         ("[partial]\n", ["line 1", "missing", "values"]),
         ("records.split = 'fixed'\npartial.values = 1\n", ["line 1", "bytes", "fixed"]),
         ("records.bytes = 3\npartial.values = 1\n", ["line 1", "bytes", "fixed"]),

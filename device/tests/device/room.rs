@@ -1,6 +1,6 @@
 //! A room keeps to its budget.
 
-use tegula_device::{Caps, Device, Emulated, Model, Room, Shape};
+use tegula_device::{Caps, Device, DeviceError, Emulated, Model, Room, Shape};
 
 #[test]
 fn a_room_keeps_to_its_budget_and_has_fewer_slots_where_that_is_small() {
@@ -27,4 +27,18 @@ fn a_room_keeps_to_its_budget_and_has_fewer_slots_where_that_is_small() {
     let room = Room::within(caps, 100 << 10, (least, 1 << 30), Shape::Dense(768), 0);
     let told = room.unwrap_err().to_string();
     assert!(told.contains("137216") && told.contains("102400"), "{told}");
+}
+
+#[test]
+fn units_of_any_size_are_refused_with_the_memory_that_they_need() {
+    let device = Emulated::new(Model::default());
+    for least in [1 << 40, u64::MAX / 8 + 9, u64::MAX / 2, u64::MAX - 62, u64::MAX] {
+        for most in [least, u64::MAX] {
+            let room = Room::within(device.caps(), 1 << 30, (least, most), Shape::Dense(768), 0);
+            let Err(DeviceError::TooSmall { least_bytes, .. }) = room else {
+                panic!("{least} bytes fit: {room:?}")
+            };
+            assert!(least_bytes >= least, "{least_bytes} of {least}");
+        }
+    }
 }
