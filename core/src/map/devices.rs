@@ -6,6 +6,7 @@
 
 use super::assignment::Assignment;
 use super::feeders::{Feeders, Filled, Lying, part_of};
+use super::lending::Lending;
 use super::spread::{Homecoming, Spread};
 use super::worker::Worker;
 use super::{Before, MapStage, Mapped, STAGE, numbered};
@@ -25,7 +26,6 @@ use crate::sync::{Condvar, Mutex};
 use crate::timeline;
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -68,8 +68,7 @@ pub(super) struct Crew<'s, 'r, C: Aggregate> {
     began: Instant,
     homecoming: Homecoming,
     state: Mutex<Shared>,
-    /// For each device how many threads fill its slots.
-    feeders: Vec<AtomicUsize>,
+    lending: Lending<'r>,
     /// Devices that do the job alone wait here for work that another one gives back.
     changed: Condvar,
 }
@@ -110,7 +109,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         let state = Mutex::new(Shared { figures, held: queues, ..Shared::default() });
         let held = held.iter().map(|splits| splits.end - splits.start).sum();
         let (alone, changed, began) = (stage.terms.alone, Condvar::new(), Instant::now());
-        let feeders = stage.terms.devices.iter().map(|_| AtomicUsize::new(0)).collect();
+        let lending = Lending::new(stage.pool, stage.share, stage.terms.devices.len());
         let homecoming = Homecoming::new(stage.pool.workers());
         Crew {
             stage,
@@ -124,7 +123,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
             began,
             homecoming,
             state,
-            feeders,
+            lending,
             changed,
         }
     }
@@ -185,28 +184,19 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
 
     /// Returns whether a worker maps nothing now because a thread that fills slots has its core.
     pub(super) fn has_core_of(&self, worker: usize) -> bool {
-        worker >= self.mapping()
+        self.lending.has_core_of(worker)
     }
 
-    /// How many workers map.
-    fn mapping(&self) -> usize {
-        let beyond = |feeders: &AtomicUsize| feeders.load(Ordering::Relaxed).saturating_sub(1);
-        let lent: usize = self.feeders.iter().map(beyond).sum();
-        self.stage.pool.workers().saturating_sub(lent)
+    /// Returns whether a device may find something to take.
+    fn has_more_for(&self, device: usize) -> bool {
+        let state = self.state.lock();
+        let given = self.alone.is_some() && !state.given_back.is_empty();
+        given || !state.held[device].is_empty() || self.feed.hand_out().left() > 0
     }
 
-    /// One worker at least maps.
-    fn feeders_most(&self) -> usize {
-        1 + (self.stage.pool.workers() - 1) / self.feeders.len().max(1)
-    }
-
-    fn feeders_of(&self, device: usize) -> usize {
-        self.feeders[device].load(Ordering::Relaxed).max(1)
-    }
-
-    fn feed_by(&self, device: usize, feeders: usize) {
-        self.feeders[device].store(feeders, Ordering::Relaxed);
-        self.stage.pool.wake();
+    /// Waits while nobody may take new work, as long as there is some for a device.
+    fn wait_for_share(&self, device: usize) {
+        self.lending.wait(|| self.stage.failure.stops() || !self.has_more_for(device));
     }
 
     /// Returns whether no split is left: neither taken by a device nor in the hand-out.
@@ -238,6 +228,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         if self.feed.hand_out().splits() + self.held == 0 {
             return Ok(());
         }
+        self.wait_for_share(number);
         if !self.is_worth_opening(device.opening(offload), offload) {
             return Ok(());
         }
@@ -262,17 +253,21 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         let feeders = Feeders::new(blocks, format!("device-{number}"));
         let mut feeders = feeders.map_err(|error| error.to_string())?;
         let index = stage.pool.workers() + number;
-        let mut taken = 0;
+        let (mut taken, mut is_barred) = (0, false);
         let mut turn = Turn::More;
         while !stage.failure.stops() && (turn == Turn::More || self.may_go_on(turn)) {
             let step = stage.step(index, u64::MAX, workers, |worker| {
-                let (feeders, taken) = (&mut feeders, &mut taken);
-                let mut work = DeviceWork { crew: self, number, worker, feeders, taken };
+                let (feeders, taken, is_barred) = (&mut feeders, &mut taken, &mut is_barred);
+                let mut work = DeviceWork { crew: self, number, worker, feeders, taken, is_barred };
                 turn = driver.step(&mut work)?;
                 if turn == Turn::More { Ok(()) } else { worker.hand_over() }
             });
             if step == Step::Done {
                 break;
+            }
+            if turn == Turn::Idle && std::mem::take(&mut is_barred) {
+                self.wait_for_share(number);
+                turn = Turn::More;
             }
         }
         // A failed job may have handed over more pairs than it has noted.
@@ -318,7 +313,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         let others = all.saturating_sub(splits_left + taken);
         let seconds = self.began.elapsed().as_secs_f64();
         let others_splits_s = if seconds < SECONDS_KNOWN { 0.0 } else { others as f64 / seconds };
-        let others_at_a_time = self.units.now() * self.mapping() as u64;
+        let others_at_a_time = self.units.now() * self.lending.mapping() as u64;
         Outlook { splits_left, others_splits: others, others_at_a_time, others_splits_s }
     }
 
@@ -356,7 +351,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         if let Some(fault) = fault {
             self.state.lock().figures[number].fault = Some(fault);
         }
-        self.feeders[number].store(0, Ordering::Relaxed);
+        self.lending.feed_by(number, 0);
         self.wake();
     }
 
@@ -376,10 +371,16 @@ struct DeviceWork<'w, 's, 'r, C: Aggregate> {
     feeders: &'w mut Feeders,
     /// Splits that this device took and did not give back.
     taken: &'w mut u64,
+    /// Set where this device found work that nobody may take now.
+    is_barred: &'w mut bool,
 }
 
 impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
     fn take(&mut self, splits: u64) -> Option<Range<u64>> {
+        if self.crew.lending.is_closed() && self.crew.has_more_for(self.number) {
+            *self.is_barred = true;
+            return None;
+        }
         let mut state = self.crew.state.lock();
         if self.crew.alone.is_some()
             && let Some(mut given) = state.given_back.pop()
@@ -398,6 +399,9 @@ impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
     }
 
     fn take_held(&mut self) -> Option<Range<u64>> {
+        if self.crew.lending.is_closed() {
+            return None;
+        }
         let mut state = self.crew.state.lock();
         let splits = state.held[self.number].pop_front()?;
         let count = splits.end - splits.start;
@@ -413,11 +417,11 @@ impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
     }
 
     fn feeders_most(&self) -> usize {
-        self.feeders.most().unwrap_or(usize::MAX).min(self.crew.feeders_most())
+        self.feeders.most().unwrap_or(usize::MAX).min(self.crew.lending.feeders_most())
     }
 
     fn feed_by(&mut self, feeders: usize) {
-        self.crew.feed_by(self.number, feeders);
+        self.crew.lending.feed_by(self.number, feeders);
     }
 
     fn read(
@@ -428,7 +432,7 @@ impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
     ) -> Result<Read> {
         let Crew { ranged, stage, before, .. } = *self.crew;
         let room = slot.len();
-        let feeders = self.crew.feeders_of(self.number);
+        let feeders = self.crew.lending.feeders_of(self.number);
         let filled = match self.feeders.fill(ranged, &stage.plan.cut, splits, slot, feeders)? {
             Filled::Pieces(filled) => filled,
             Filled::NoRoom { file, offset } => return self.unfit(splits, file, offset, room),

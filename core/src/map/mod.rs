@@ -9,6 +9,7 @@ mod devices;
 mod feeders;
 mod gate;
 mod holdings;
+mod lending;
 mod mapper;
 pub(crate) mod spread;
 mod tiling;

@@ -12,5 +12,6 @@ mod numbers;
 mod opencl_runs_kernels;
 mod refused_runs_leave_their_states;
 mod runs_go_on_with_devices_and_without;
+mod shares_bound_devices;
 mod shows_have_what_devices_did;
 mod units_come_near_the_ideal;

@@ -99,10 +99,11 @@ impl Search {
         (rest * (1 << self.settled.saturating_sub(1).min(16))).min(most)
     }
 
-    /// Limits sizes from now on.
+    /// Limits sizes from now on. Larger ones than before are tried when the search looks about.
     pub fn limit(&mut self, most: u64) {
-        if most < self.most {
-            self.most = most.max(self.least);
+        let is_less = most < self.most;
+        self.most = most.max(self.least);
+        if is_less {
             self.best = self.best.min(self.most);
             self.step = 1;
             self.look_up();
