@@ -18,10 +18,11 @@ use tegula_apps::offload::{
 const NAMES: &str = "
 KERNEL void names(OFFLOAD) {
   for (u64 i = GID; i < bytes; i += GSIZE) {
-    if (UNIT[i] != '\\n') continue;
-    u64 begin = i;
+    u64 end = UNIT[i] == '\\n' ? i : i + 1;
+    if (end > i && end < bytes) continue;
+    u64 begin = end;
     while (begin > 0 && UNIT[begin - 1] != '\\n') begin--;
-    COMBINE_BYTES(UNIT + begin, i - begin - 2, (i64)UNIT[i - 1] - 'm');
+    COMBINE_BYTES(UNIT + begin, end - begin - 2, (i64)UNIT[end - 1] - 'm');
   }
 }";
 
@@ -176,7 +177,11 @@ proptest! {
         };
         for combine in [By::Sum, By::Min, By::Max] {
             for (kernel, keys) in kernels(combine) {
-                let bytes = input(keys, count, different, seed);
+                let mut bytes = input(keys, count, different, seed);
+                if keys == Keys::Bytes && seed % 2 == 0 {
+                    // The last line may have no newline.
+                    bytes.pop();
+                }
                 let expected = expected(keys, &bytes, combine);
                 for device in large() {
                     let (answer, _) = run(&kernel, &bytes, vec![Arc::clone(device)], &options).unwrap();

@@ -47,18 +47,10 @@ fn the_answer_is_as_the_spec_says() {
 #[test]
 fn tables_and_floats_are_as_the_spec_says() {
     let Some(device) = compiling() else { return };
-    let kernel = "KERNEL void names(OFFLOAD) {
-  for (u64 i = GID; i < bytes; i += GSIZE) {
-    if (UNIT[i] != '\\n') continue;
-    u64 begin = i;
-    while (begin > 0 && UNIT[begin - 1] != '\\n') begin--;
-    COMBINE_BYTES(UNIT + begin, i - begin - 2, UNIT[i - 1]);
-  }
-}
-";
+    let kernel = of_the_page("c", "/* names.c");
     let spec = "entry = 'names'\npartial = { keys = 'bytes', longest_key = 7, combine = 'max' }\n";
     let answer = |format: &str, more: &str, input: &[u8]| {
-        let (folder, mut run) = offload(kernel, &format!("{spec}{more}"), &device);
+        let (folder, mut run) = offload(&kernel, &format!("{spec}{more}"), &device);
         fs::write(folder.path().join("input"), input).unwrap();
         run.args(["--format", format]).output().unwrap()
     };
@@ -78,6 +70,33 @@ fn tables_and_floats_are_as_the_spec_says() {
     let spec = "partial = { values = 2, type = 'f32', combine = 'min' }\n";
     let (_folder, mut run) = offload(kernel, spec, &device);
     assert_eq!(text(run.output().unwrap()), "0\t48.5\n");
+}
+
+/// Returns the example in the documentation that is of a language and begins so.
+fn of_the_page(language: &str, begin: &str) -> String {
+    let page = include_str!("../../../docs/offload.md");
+    let fence = format!("```{language}\n");
+    let mut examples = page.split(&fence).skip(1).filter_map(|rest| rest.split("```").next());
+    examples.find(|example| example.starts_with(begin)).unwrap().to_owned()
+}
+
+/// Also of files whose last line has no newline.
+#[test]
+fn the_examples_of_the_documentation_answer_as_they_say() {
+    let Some(device) = compiling() else { return };
+    let spec = |name: &str, entry: &str| {
+        format!("entry = '{entry}'\n{}", of_the_page("toml", &format!("# {name}.toml")))
+    };
+    let (folder, mut run) =
+        offload(&of_the_page("c", "/* names.c"), &spec("names", "names"), &device);
+    write(folder.path(), "input", "bees;a\nants;c\nbees;d");
+    write(folder.path(), "more", "wasps;b");
+    let expected = "ants\t99\nbees\t100\nwasps\t98\n";
+    assert_eq!(text(run.arg("more").output().unwrap()), expected);
+    let (folder, mut run) =
+        offload(&of_the_page("c", "/* levels.c"), &spec("levels", "levels"), &device);
+    write(folder.path(), "input", "abca");
+    assert_eq!(text(run.output().unwrap()), "97\t2\n98\t1\n99\t1\n");
 }
 
 /// The compiler names the line of the file that the person wrote, and no file remains.
