@@ -113,6 +113,20 @@ impl<'e> Runs<'e> {
         Ok(())
     }
 
+    /// Runs `work` with the options that `change` makes of these.
+    #[cfg(feature = "offload")]
+    pub(crate) fn with<R>(
+        &mut self,
+        change: impl FnOnce(&Options) -> Options,
+        work: impl FnOnce(&mut Runs<'e>) -> R,
+    ) -> R {
+        let changed = change(&self.options);
+        let before = std::mem::replace(&mut self.options, changed);
+        let result = work(self);
+        self.options = before;
+        result
+    }
+
     /// Returns whether devices work beside the cores.
     pub fn has_devices(&self) -> bool {
         !self.options.devices.is_empty()

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use tegula::{Error, InputError, Result};
 use tegula_apps::offload::{Key, OwnKernel, Spec, Value};
 
+/// Lines are written when there are this many bytes of them.
+const WRITE_BYTES: usize = 256 << 10;
+
 #[derive(Args)]
 pub(crate) struct Flags {
     /// The kernel: OpenCL C 1.2 that is also CUDA C++, with the names that docs/offload.md explains.
@@ -58,23 +61,30 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         let input = run.input(&flags.paths)?;
         let answer = run.several(|runs| kernel.run(runs, input))?;
         let name = if answer.is_table() { "key" } else { "index" };
-        let mut lines = Vec::new();
-        for (key, value) in answer.pairs() {
-            let mut line = Line::begin(flags.format, &mut lines);
-            match key {
-                Key::Number(number) => line.integer(name, number),
-                Key::Bytes(bytes) => line.bytes(name, &bytes),
-            };
-            match (value, answer.scale()) {
-                (Value::Whole(value), Some(scale)) => {
-                    line.float("value", value as f64 / scale as f64)
+        run.write(|sink| {
+            let mut lines = Vec::new();
+            answer.for_each(|key, value| {
+                let mut line = Line::begin(flags.format, &mut lines);
+                match key {
+                    Key::Number(number) => line.integer(name, *number),
+                    Key::Bytes(bytes) => line.bytes(name, bytes),
+                };
+                match (value, answer.scale()) {
+                    (Value::Whole(value), Some(scale)) => {
+                        line.float("value", value as f64 / scale as f64)
+                    }
+                    (Value::Whole(value), None) => line.integer("value", value),
+                    (Value::Float(value), _) => line.float("value", value),
+                };
+                line.end();
+                if lines.len() >= WRITE_BYTES {
+                    sink.write(&lines)?;
+                    lines.clear();
                 }
-                (Value::Whole(value), None) => line.integer("value", value),
-                (Value::Float(value), _) => line.float("value", value),
-            };
-            line.end();
-        }
-        run.write(|sink| sink.write(&lines))
+                Ok(())
+            })?;
+            sink.write(&lines)
+        })
     })
 }
 

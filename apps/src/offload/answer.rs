@@ -1,8 +1,11 @@
-//! The answer of a kernel: the values of its words, in the order of the spec.
+//! The answer of a kernel: the values of its words, in the order of the spec. The engine holds it, so nothing here has
+//! as many bytes as it has keys.
 
 use super::{By, ByOrder, Keys, Number, Spec};
 use crate::extreme::word;
 use std::cmp::Ordering;
+use std::fmt;
+use tegula::Result;
 
 /// The key by which values were combined.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,19 +37,28 @@ impl Value {
     }
 }
 
-/// The answer of a kernel.
-#[derive(Clone, Debug)]
+/// The answer of a kernel, in the order of its spec.
 pub struct Answer {
     spec: Spec,
     words: Words,
 }
 
-/// The words of an answer.
-#[derive(Clone, Debug)]
-pub(super) enum Words {
-    Array(Vec<u64>),
-    Table(Vec<(Vec<u8>, u64)>),
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer").field("spec", &self.spec).finish_non_exhaustive()
+    }
 }
+
+/// The keys of an answer that the engine holds, in order, each with its word. They can be seen several times.
+pub(super) enum Words {
+    Array(Box<EachIndex>),
+    Table(Box<EachKey>),
+}
+
+type EachIndex = dyn Fn(&mut SeeIndex<'_>) -> Result<()> + Send + Sync;
+type SeeIndex<'s> = dyn FnMut(u64, u64) -> Result<()> + 's;
+type EachKey = dyn Fn(&mut SeeKey<'_>) -> Result<()> + Send + Sync;
+type SeeKey<'s> = dyn FnMut(&[u8], u64) -> Result<()> + 's;
 
 impl Number {
     /// Returns the bits of a float type; 0 for whole numbers.
@@ -91,12 +103,29 @@ impl Spec {
         }
     }
 
-    /// Returns the key of a table entry's bytes.
-    fn key(&self, bytes: &[u8]) -> Key {
-        match (self.keys, bytes.try_into().map(u64::from_le_bytes)) {
-            (Some(Keys::U64), Ok(number)) => Key::Number(number.into()),
-            (Some(Keys::I64), Ok(number)) => Key::Number(number.cast_signed().into()),
-            _ => Key::Bytes(bytes.to_vec()),
+    /// Compares words for an order by value: the largest value first.
+    pub(super) fn by_value(&self, a: u64, b: u64) -> Ordering {
+        self.value(b).order(&self.value(a))
+    }
+
+    /// Returns the words of one bit for each index that an order by value needs, because indices without any value are
+    /// in the answer.
+    pub(super) fn mark_words(&self) -> usize {
+        let is_needed = self.keys.is_none() && self.order == ByOrder::Value && !self.is_left_out(0);
+        if is_needed { self.values.div_ceil(64) as usize } else { 0 }
+    }
+
+    /// Puts the key of a table entry's bytes into `key`.
+    fn put_key(&self, bytes: &[u8], key: &mut Key) {
+        let number = || bytes.try_into().map(u64::from_be_bytes);
+        match (self.keys, number(), key) {
+            (Some(Keys::U64), Ok(number), key) => *key = Key::Number(number.into()),
+            (Some(Keys::I64), Ok(number), key) => *key = Key::Number(word::int(number).into()),
+            (_, _, Key::Bytes(held)) => {
+                held.clear();
+                held.extend_from_slice(bytes);
+            }
+            (_, _, key) => *key = Key::Bytes(bytes.to_vec()),
         }
     }
 
@@ -121,27 +150,84 @@ impl Answer {
         Answer { spec: spec.clone(), words }
     }
 
-    /// Returns indices or keys with their values, selected and ordered as the spec says. Linear in the
-    /// values, plus sorting.
-    pub fn pairs(&self) -> Vec<(Key, Value)> {
+    /// Shows indices or keys with their values, selected and ordered as the spec says, until `see` fails. They are
+    /// shown from where the engine has them, in memory or on disk.
+    ///
+    /// # Errors
+    /// Those of `see` and of the disk.
+    pub fn for_each(&self, mut see: impl FnMut(&Key, Value) -> Result<()>) -> Result<()> {
         let Answer { spec, words } = self;
-        let mut pairs: Vec<(Key, Value)> = match words {
-            Words::Array(words) => {
-                let shown = words.iter().zip(0..).filter(|&(&word, _)| !spec.is_left_out(word));
-                shown.map(|(&word, index)| (Key::Number(index), spec.value(word))).collect()
+        match words {
+            Words::Table(each) => {
+                let mut held = Key::Bytes(Vec::new());
+                each(&mut |key, word| {
+                    let value = spec.value(word);
+                    if spec.skip_empty && value == spec.value(0) {
+                        return Ok(());
+                    }
+                    spec.put_key(key, &mut held);
+                    see(&held, value)
+                })
             }
-            Words::Table(pairs) => {
-                let mut pairs: Vec<_> =
-                    pairs.iter().map(|(key, word)| (spec.key(key), spec.value(*word))).collect();
-                pairs.sort_by(|a, b| a.0.cmp(&b.0));
-                pairs.retain(|(_, value)| !spec.skip_empty || *value != spec.value(0));
-                pairs
+            Words::Array(each) => {
+                let mut see = |index: u64, word| see(&Key::Number(index.into()), spec.value(word));
+                match spec.order {
+                    _ if spec.is_left_out(0) => each(&mut |index, word| {
+                        if word == 0 { Ok(()) } else { see(index, word) }
+                    }),
+                    ByOrder::Index => self.all_by_index(each, &mut see),
+                    ByOrder::Value => self.all_by_value(each, &mut see),
+                }
             }
-        };
-        if spec.order == ByOrder::Value {
-            pairs.sort_by(|a, b| b.1.order(&a.1).then_with(|| a.0.cmp(&b.0)));
         }
-        pairs
+    }
+
+    /// Shows all indices ascending; those that are not among the words have 0.
+    fn all_by_index(&self, each: &EachIndex, see: &mut SeeIndex<'_>) -> Result<()> {
+        let mut next = 0;
+        each(&mut |index, word| {
+            (next..index).try_for_each(|missing| see(missing, 0))?;
+            next = index + 1;
+            see(index, word)
+        })?;
+        (next..self.spec.values).try_for_each(|missing| see(missing, 0))
+    }
+
+    /// Shows all indices by value. Those without any value are not among the words, and have their place in the order:
+    /// one pass marks the others.
+    fn all_by_value(&self, each: &EachIndex, see: &mut SeeIndex<'_>) -> Result<()> {
+        let mut marks = vec![0_u64; self.spec.mark_words()];
+        each(&mut |index, word| {
+            marks[index as usize / 64] |= u64::from(word != 0) << (index % 64);
+            Ok(())
+        })?;
+        let is_empty = |index: &u64| marks[*index as usize / 64] >> (index % 64) & 1 == 0;
+        let mut empty = Some((0..self.spec.values).filter(is_empty));
+        each(&mut |index, word| {
+            if word == 0 {
+                return Ok(());
+            }
+            if self.spec.by_value(0, word).is_lt()
+                && let Some(mut empty) = empty.take()
+            {
+                empty.try_for_each(|index| see(index, 0))?;
+            }
+            see(index, word)
+        })?;
+        empty.into_iter().flatten().try_for_each(|index| see(index, 0))
+    }
+
+    /// Returns all of them, in memory.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn pairs(&self) -> Result<Vec<(Key, Value)>> {
+        let mut pairs = Vec::new();
+        self.for_each(|key, value| {
+            pairs.push((key.clone(), value));
+            Ok(())
+        })?;
+        Ok(pairs)
     }
 
     /// Returns whether the answer is that of a table.

@@ -1,14 +1,17 @@
 //! The jobs of a user's kernel. For an array, keys are indices and values the combined values. After the
 //! values, its partial has words that no kernel may write; if they change, the job fails. For a table, keys
-//! are bytes.
+//! are bytes; numbers are in the order of their bytes.
 
-use super::{By, ByOrder, Number, OwnKernel, Spec, table};
+use super::{By, ByOrder, Keys, Number, OwnKernel, Spec, table};
 use crate::extreme::{End, Extreme, Form};
 use crate::fault;
+use std::cmp::Ordering;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 use tegula::device::{ARGUMENTS, Alone, Offload, Shape};
-use tegula::{Combine, Cut, Emit, Error, Identity, Job, Offloadable, Result, Resumable, Split};
+use tegula::{
+    Combine, Cut, Emit, Error, Identity, Job, Offloadable, Pair, Result, Resumable, Split,
+};
 
 /// Words after the values: the number of indices out of range, the number of values that were not finite,
 /// and words that must stay zero.
@@ -57,17 +60,17 @@ pub(super) trait Words: Combine<Value: Word, Output: Word> {}
 
 impl<C: Combine<Value: Word, Output: Word>> Words for C {}
 
-pub(super) struct ArrayJob<'k, C>(&'k OwnKernel, PhantomData<fn() -> C>);
+pub(super) struct ArrayJob<C>(OwnKernel, PhantomData<fn() -> C>);
 
-pub(super) struct TableJob<'k, C>(&'k OwnKernel, PhantomData<fn() -> C>);
+pub(super) struct TableJob<C>(OwnKernel, PhantomData<fn() -> C>);
 
 impl OwnKernel {
-    pub(super) fn array_job<C>(&self) -> ArrayJob<'_, C> {
-        ArrayJob(self, PhantomData)
+    pub(super) fn array_job<C>(&self) -> ArrayJob<C> {
+        ArrayJob(self.clone(), PhantomData)
     }
 
-    pub(super) fn table_job<C>(&self) -> TableJob<'_, C> {
-        TableJob(self, PhantomData)
+    pub(super) fn table_job<C>(&self) -> TableJob<C> {
+        TableJob(self.clone(), PhantomData)
     }
 
     fn fault(&self, cause: String) -> Error {
@@ -84,8 +87,12 @@ impl OwnKernel {
         let spec = self.spec.clone();
         let spec = Spec { order: ByOrder::Index, skip_empty: false, scale: None, ..spec };
         let kernel = self.kernel.text();
-        // Version 1 of the others kept their words in another byte form.
-        let version = if spec.combine == By::Sum { 1 } else { 2 };
+        // Versions before these kept keys that are numbers, or words that are no sums, in another byte form.
+        let version = match (spec.keys, spec.combine) {
+            (Some(Keys::U64 | Keys::I64), _) => 3,
+            (_, By::Sum) => 1,
+            (_, By::Min | By::Max) => 2,
+        };
         let identity = Identity::new("offload", version).with_bytes("kernel", kernel.as_bytes());
         identity.with_bytes("spec", format!("{spec:?}").as_bytes())
     }
@@ -104,7 +111,7 @@ fn arguments(split: &Split<'_>) -> [u64; ARGUMENTS] {
     [split.offset(), split.file().into(), 0, 0, 0, 0]
 }
 
-impl<C: Words> Job for ArrayJob<'_, C> {
+impl<C: Words> Job for ArrayJob<C> {
     type Key = u64;
     type Combine = C;
 
@@ -114,6 +121,10 @@ impl<C: Words> Job for ArrayJob<'_, C> {
 
     fn key_range(&self) -> Option<RangeInclusive<u64>> {
         Some(0..=self.0.spec.values - 1)
+    }
+
+    fn compare(&self, a: Pair<'_, Self>, b: Pair<'_, Self>) -> Ordering {
+        self.0.spec.by_value(a.value().word(), b.value().word())
     }
 
     fn state(&self) -> Option<&dyn Resumable> {
@@ -129,13 +140,13 @@ impl<C: Words> Job for ArrayJob<'_, C> {
     }
 }
 
-impl<C: Words> Resumable for ArrayJob<'_, C> {
+impl<C: Words> Resumable for ArrayJob<C> {
     fn identity(&self) -> Identity {
         self.0.identity()
     }
 }
 
-impl<C: Words> Offloadable for ArrayJob<'_, C> {
+impl<C: Words> Offloadable for ArrayJob<C> {
     fn offload(&self) -> Offload {
         self.0.offload(Shape::Dense(self.0.spec.values as usize + GUARDS))
     }
@@ -178,12 +189,16 @@ impl<C: Words> Offloadable for ArrayJob<'_, C> {
     }
 }
 
-impl<C: Words> Job for TableJob<'_, C> {
+impl<C: Words> Job for TableJob<C> {
     type Key = [u8];
     type Combine = C;
 
     fn cut(&self) -> Cut {
         self.0.spec.cut()
+    }
+
+    fn compare(&self, a: Pair<'_, Self>, b: Pair<'_, Self>) -> Ordering {
+        self.0.spec.by_value(a.value().word(), b.value().word())
     }
 
     fn state(&self) -> Option<&dyn Resumable> {
@@ -199,13 +214,13 @@ impl<C: Words> Job for TableJob<'_, C> {
     }
 }
 
-impl<C: Words> Resumable for TableJob<'_, C> {
+impl<C: Words> Resumable for TableJob<C> {
     fn identity(&self) -> Identity {
         self.0.identity()
     }
 }
 
-impl<C: Words> Offloadable for TableJob<'_, C> {
+impl<C: Words> Offloadable for TableJob<C> {
     fn offload(&self) -> Offload {
         self.0.offload(Shape::Table((self.0.spec.table_bytes / 8) as usize))
     }

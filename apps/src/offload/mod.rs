@@ -16,7 +16,7 @@ use answer::Words;
 use job::Word as _;
 use std::path::Path;
 use tegula::device::{EmulatedKernel, Kernel};
-use tegula::{Input, Result, Sum};
+use tegula::{Input, Options, Order, Result, Sum};
 
 /// A kernel with everything that is needed to run it.
 ///
@@ -50,7 +50,7 @@ use tegula::{Input, Result, Sum};
 /// let engine = Engine::new()?;
 /// let answer = kernel.run(&mut Runs::new(&engine, options), Input::bytes("abca"))?;
 /// let pairs = [(97, 2), (98, 1), (99, 1)];
-/// assert_eq!(answer.pairs(), pairs.map(|(byte, count)| (Key::Number(byte), Value::Whole(count))));
+/// assert_eq!(answer.pairs()?, pairs.map(|(byte, count)| (Key::Number(byte), Value::Whole(count))));
 /// # Ok(())
 /// # }
 /// ```
@@ -108,7 +108,8 @@ impl OwnKernel {
         self
     }
 
-    /// Runs the kernel over an input. Memory holds the answer several times.
+    /// Runs the kernel over an input. The engine holds the answer, within its limit on memory;
+    /// [`Answer::for_each`] shows it from there.
     ///
     /// # Errors
     /// Returns [`DeviceError::Alone`](tegula::DeviceError::Alone), in
@@ -126,14 +127,33 @@ impl OwnKernel {
     }
 
     fn words<C: job::Words>(&self, runs: &mut Runs<'_>, input: Input) -> Result<Words> {
-        if self.spec.keys.is_some() {
-            let (output, mut pairs) = (runs.job(&self.table_job::<C>(), input)?, Vec::new());
-            output.for_each(|key, value| pairs.push((key.to_vec(), value.word())))?;
-            return Ok(Words::Table(pairs));
-        }
-        let mut words = vec![0; self.spec.values as usize];
-        let output = runs.job(&self.array_job::<C>(), input)?;
-        output.for_each(|index, value| words[index as usize] = value.word())?;
-        Ok(Words::Array(words))
+        let marks_bytes = self.spec.mark_words() * size_of::<u64>();
+        let order = match self.spec.order {
+            ByOrder::Index => Order::Key,
+            ByOrder::Value => Order::Value,
+        };
+        let change = |options: &Options| Options {
+            order,
+            beside_bytes: options.beside_bytes + marks_bytes,
+            ..options.clone()
+        };
+        runs.with(change, |runs| match self.spec.keys {
+            Some(_) => {
+                let output = runs.job(&self.table_job::<C>(), input)?;
+                Ok(Words::Table(Box::new(move |see| {
+                    output.portions().into_iter().try_for_each(|portion| {
+                        output.for_each_in(portion, |key, value| see(key, value.word()))
+                    })
+                })))
+            }
+            None => {
+                let output = runs.job(&self.array_job::<C>(), input)?;
+                Ok(Words::Array(Box::new(move |see| {
+                    output.portions().into_iter().try_for_each(|portion| {
+                        output.for_each_in(portion, |index, value| see(index, value.word()))
+                    })
+                })))
+            }
+        })
     }
 }

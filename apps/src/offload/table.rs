@@ -2,6 +2,7 @@
 //! same layout. Takes the words of a table; hands on its pairs, or adds pairs for twins of kernels in Rust.
 
 use super::{By, Keys, Spec};
+use crate::extreme::word;
 
 /// Words before the slots.
 pub(super) const HEAD: usize = 8;
@@ -103,12 +104,28 @@ fn unpacked(words: &[u64], key: &mut Vec<u8>) -> Option<()> {
     None
 }
 
-/// Passes the pairs of a table to `see`, with `None` for a malformed key.
+/// Replaces the bytes of a number by ones that are in the order of numbers; `None` if it is malformed.
+fn put_in_order(keys: Keys, key: &mut [u8]) -> Option<()> {
+    let bytes: &mut [u8; 8] = key.try_into().ok()?;
+    let number = u64::from_le_bytes(*bytes);
+    let word = if keys == Keys::I64 { word::of_int(number.cast_signed()) } else { number };
+    *bytes = word.to_be_bytes();
+    Some(())
+}
+
+/// Passes the pairs of a table to `see`, with `None` for a malformed key. Numbers are in the order of their bytes.
 pub(super) fn each(spec: &Spec, table: &[u64], mut see: impl FnMut(Option<&[u8]>, u64)) {
     let (key_words, mut key) = (spec.key_words(), Vec::new());
     let slots = table.get(HEAD..).unwrap_or_default();
     for slot in slots.chunks_exact(key_words + 1).filter(|slot| slot[0] != 0) {
-        let is_key = unpacked(&slot[..key_words], &mut key).is_some();
+        let unpacked = unpacked(&slot[..key_words], &mut key);
+        let is_key = match spec.keys {
+            Some(keys @ (Keys::U64 | Keys::I64)) => {
+                unpacked.and_then(|()| put_in_order(keys, &mut key))
+            }
+            Some(Keys::Bytes) | None => unpacked,
+        }
+        .is_some();
         see(is_key.then_some(&key), slot[key_words]);
     }
 }

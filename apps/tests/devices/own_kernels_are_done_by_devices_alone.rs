@@ -124,7 +124,7 @@ fn values(
     options: &Options,
 ) -> tegula::Result<Vec<(u64, i128)>> {
     let mut runs = Runs::new(engine(), Options { devices, ..options.clone() });
-    let pairs = kernel.run(&mut runs, input)?.pairs().into_iter();
+    let pairs = kernel.run(&mut runs, input)?.pairs()?.into_iter();
     let whole = |pair| match pair {
         (Key::Number(index), Value::Whole(value)) => (index as u64, value),
         other => panic!("{other:?} of an array of whole numbers"),

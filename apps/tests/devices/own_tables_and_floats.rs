@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tegula::device::{Fault, FaultAt, Launch, Model};
-use tegula::{Accelerator, Input, Options};
+use tegula::{Accelerator, Engine, Input, Options};
 use tegula_apps::Runs;
 use tegula_apps::offload::{
     Answer, By, ByOrder, Key, Keys, Number, OwnKernel, Records, Spec, Table, Value,
@@ -185,7 +185,7 @@ proptest! {
                 let expected = expected(keys, &bytes, combine);
                 for device in large() {
                     let (answer, _) = run(&kernel, &bytes, vec![Arc::clone(device)], &options).unwrap();
-                    prop_assert!(answer.pairs() == expected, "{combine:?} {keys:?} {device:?}");
+                    prop_assert!(answer.pairs().unwrap() == expected, "{combine:?} {keys:?} {device:?}");
                 }
             }
         }
@@ -201,15 +201,85 @@ fn tables_that_overflow_or_are_lost_are_sent_again() {
         for device in large() {
             let (answer, overflows) =
                 run(&kernel, &bytes, vec![Arc::clone(device)], &options).unwrap();
-            assert!(answer.pairs() == expected && overflows > 0, "{keys:?} {device:?}");
+            assert!(answer.pairs().unwrap() == expected && overflows > 0, "{keys:?} {device:?}");
         }
         for at in [FaultAt::Submit, FaultAt::Kernel, FaultAt::Snapshot, FaultAt::Reset] {
             for after in [0, 3, 20] {
                 let lost = Model { faults: vec![Fault { at, after }], ..Model::default() };
                 let devices = vec![emulated(lost), emulated(Model::default())];
                 let (answer, _) = run(&kernel, &bytes, devices, &options).unwrap();
-                assert!(answer.pairs() == expected, "{at:?} after {after}");
+                assert!(answer.pairs().unwrap() == expected, "{at:?} after {after}");
             }
+        }
+    }
+}
+
+/// The engine has the answer, on disk where it does not fit in memory, and shows it from there in either order.
+#[test]
+fn answers_larger_than_memory_come_in_the_order_asked_for() {
+    let memory = || Engine::builder().workers(2).memory_bytes(40 << 20).held_bytes(0);
+    for (keys, file, text, twin) in [
+        (Keys::Bytes, "names.c", NAMES, names_summed as fn(&Launch<'_>, &mut [u64])),
+        (Keys::I64, "numbers.c", NUMBERS, numbers_summed as _),
+    ] {
+        let bytes = input(keys, 600_000, 1 << 19, 8);
+        let mut expected = expected(keys, &bytes, By::Sum);
+        for order in [ByOrder::Index, ByOrder::Value] {
+            let (table_bytes, longest_bytes) = (1 << 20, 100);
+            let spec = Spec { order, table_bytes, longest_bytes, ..spec(keys, By::Sum) };
+            let kernel = OwnKernel::new(spec, file, text).unwrap().emulated(twin);
+            let device = emulated(Model { memory_bytes: 8 << 20, ..Model::default() });
+            let options = Options { devices: vec![device], ..Options::default() };
+            let (engine, folder) = (memory().build().unwrap(), tempfile::tempdir().unwrap());
+            std::fs::write(folder.path().join("input"), &bytes).unwrap();
+            let mut runs = Runs::new(&engine, options);
+            let answer = kernel.run(&mut runs, Input::paths([folder.path()]).unwrap()).unwrap();
+            assert!(runs.stats().spilled_bytes > 0, "{keys:?}");
+            if order == ByOrder::Value {
+                expected.sort_by_key(|(_, value)| match value {
+                    Value::Whole(value) => -value,
+                    Value::Float(_) => panic!("a sum of whole numbers"),
+                });
+            }
+            assert!(answer.pairs().unwrap() == expected, "{keys:?} by {order:?}");
+        }
+    }
+}
+
+/// The engine counts what an order by value needs beside it, for indices that are not among its pairs.
+#[test]
+fn indices_without_values_have_their_place_by_value() {
+    fn letters(launch: &Launch<'_>, partial: &mut [u64]) {
+        for &byte in launch.bytes {
+            partial[usize::from(byte)] = partial[usize::from(byte)].wrapping_add(1);
+            partial[usize::from(byte) + 256] = partial[usize::from(byte) + 256].wrapping_sub(1);
+        }
+    }
+    let text = "KERNEL void letters(OFFLOAD) {
+      for (u64 i = GID; i < bytes; i += GSIZE) { COMBINE(UNIT[i], 1); COMBINE(UNIT[i] + 256, -1); }
+    }";
+    let run = |values, bytes: &'static [u8], device: &Arc<Accelerator>| {
+        let (number, order, records) = (Number::I64, ByOrder::Value, Records::Fixed(1));
+        let spec = Spec { values, number, order, records, ..Spec::default() };
+        let kernel = OwnKernel::new(spec, "letters.c", text).unwrap().emulated(letters);
+        let devices = vec![Arc::clone(device)];
+        let (answer, _) = run(&kernel, bytes, devices, &Options::default()).unwrap();
+        let pair = |pair| match pair {
+            (Key::Number(index), Value::Whole(value)) => (index as usize, value),
+            other => panic!("{other:?}"),
+        };
+        answer.pairs().unwrap().into_iter().map(pair).collect::<Vec<_>>()
+    };
+    for device in large() {
+        for bytes in [&b"abacab"[..], b"a", b"\xff\0", b""] {
+            let mut values = vec![0_i128; 600];
+            bytes.iter().for_each(|&byte| {
+                values[usize::from(byte)] += 1;
+                values[usize::from(byte) + 256] -= 1;
+            });
+            let mut expected: Vec<_> = values.into_iter().enumerate().collect();
+            expected.sort_by_key(|&(index, value)| (-value, index));
+            assert_eq!(run(600, bytes, device), expected, "{device:?}");
         }
     }
 }
@@ -242,7 +312,7 @@ fn tables_come_in_the_order_asked_for() {
             (Key::Bytes(name), Value::Whole(value)) => (String::from_utf8(name).unwrap(), value),
             other => panic!("{other:?}"),
         };
-        answer.pairs().into_iter().map(name).collect::<Vec<_>>()
+        answer.pairs().unwrap().into_iter().map(name).collect::<Vec<_>>()
     };
     let of = |pairs: &[(&str, i128)]| -> Vec<(String, i128)> {
         pairs.iter().map(|&(name, value)| (name.to_owned(), value)).collect()
@@ -344,7 +414,7 @@ proptest! {
                     values.into_iter().map(|(index, value)| (index as u64, value.to_bits())).collect();
                 for device in large() {
                     let (answer, _) = run(&kernel, &bytes, vec![Arc::clone(device)], &options).unwrap();
-                    let found = answer.pairs().into_iter().map(|pair| match pair {
+                    let found = answer.pairs().unwrap().into_iter().map(|pair| match pair {
                         (Key::Number(index), Value::Float(value)) => (index as u64, value.to_bits()),
                         other => panic!("{other:?}"),
                     });

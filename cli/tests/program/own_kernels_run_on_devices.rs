@@ -3,6 +3,7 @@
 
 use super::*;
 use rustix::process::{Pid, Signal, kill_process};
+use std::io::Read;
 
 const LEVELS: &str = "KERNEL void levels(OFFLOAD) {
   for (u64 i = GID; i < bytes; i += GSIZE)
@@ -97,6 +98,33 @@ fn the_examples_of_the_documentation_answer_as_they_say() {
         offload(&of_the_page("c", "/* levels.c"), &spec("levels", "levels"), &device);
     write(folder.path(), "input", "abca");
     assert_eq!(text(run.output().unwrap()), "97\t2\n98\t1\n99\t1\n");
+}
+
+/// The answer is written from where the engine has it: the process does not grow on the way to its first line.
+#[test]
+fn an_answer_takes_no_memory_beside_the_engines() {
+    let Some(device) = compiling() else { return };
+    let spec = "entry = 'names'\npartial = { keys = 'bytes', longest_key = 40, combine = 'max' }\n";
+    let (folder, mut run) = offload(&of_the_page("c", "/* names.c"), spec, &device);
+    let key = |i: u64| format!("{:032x}", i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut lines: Vec<String> = (0..300_000).map(|i| format!("{};a\n", key(i))).collect();
+    write(folder.path(), "input", lines.concat());
+    run.args(["--split", "64k", "--stats-json", "stats"]).stdout(Stdio::piped());
+    let mut child = run.spawn().unwrap();
+    let (mut out, mut answer) = (child.stdout.take().unwrap(), vec![0]);
+    out.read_exact(&mut answer).unwrap();
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak_kb: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    out.read_to_end(&mut answer).unwrap();
+    assert!(child.wait().unwrap().success());
+    lines.sort();
+    let expected: String = lines.iter().map(|line| line.replace(";a", "\t97")).collect();
+    assert!(answer == expected.as_bytes());
+    let stats = fs::read(folder.path().join("stats")).unwrap();
+    let stats: serde_json::Value = serde_json::from_slice(&stats).unwrap();
+    let of_the_run = stats["memory_resident_peak"].as_u64().unwrap();
+    assert!(peak_kb << 10 < of_the_run + (16 << 20), "{peak_kb} kB, {of_the_run} bytes");
 }
 
 /// The compiler names the line of the file that the person wrote, and no file remains.
