@@ -53,6 +53,20 @@ def _every(every: str | float) -> tuple[str, float]:
     return found
 
 
+def _device_sizes() -> str | None:
+    """Return the file that keeps sizes of units from run to run, as the program does.
+
+    None where the environment names neither a folder of caches nor a home.
+    """
+    caches = os.environ.get("XDG_CACHE_HOME", "")
+    home = os.environ.get("HOME", "")
+    if not os.path.isabs(caches):
+        if not os.path.isabs(home):
+            return None
+        caches = os.path.join(home, ".cache")
+    return os.path.join(caches, "tegula", "device-units")
+
+
 def _timeline(path: str | os.PathLike[str] | None) -> str | None:
     """Return the path of a timeline, whose ending says its form."""
     if path is None:
@@ -420,11 +434,7 @@ class Job(Frozen):
         if devices is None:
             return
         plan["devices"] = [devices] if isinstance(devices, str) else list(devices)
-        from pathlib import Path
-
-        caches = os.environ.get("XDG_CACHE_HOME", "")
-        folder = Path(caches) if caches.startswith("/") else Path.home() / ".cache"
-        plan["device_sizes"] = folder / "tegula" / "device-units"
+        plan["device_sizes"] = _device_sizes()
 
     def _add_state(
         self,

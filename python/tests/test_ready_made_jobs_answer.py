@@ -162,6 +162,24 @@ def test_words_are_counted_beside_devices(path: Path, lines: list[str]) -> None:
     assert job.run(devices="emulated").to_dict() == words
 
 
+def test_devices_need_no_home(
+    path: Path, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(_: int) -> None:
+        raise KeyError("no such user")
+
+    words = Counter(word for line in lines for word in line.split())
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    for home in [None, "", "somewhere"]:
+        monkeypatch.delenv("HOME", raising=False)
+        if home is not None:
+            monkeypatch.setenv("HOME", home)
+        counts = tg.text(path).words().count().run(devices="emulated").to_dict()
+        assert counts == words
+    assert not Path("somewhere").exists()
+
+
 def test_a_line_is_fitted(tmp_path: Path) -> None:
     chance = random.Random(7)
     points = [(x, 3 * x - 2 + chance.gauss(0, 1)) for x in range(1000)]
