@@ -4,7 +4,8 @@
 use super::beside::damaged;
 use crate::aggregate::Aggregate;
 use crate::context::RunContext;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
+use crate::failure::guard;
 use crate::memory::{ByteArena, ValueStore};
 use crate::partial::{
     Accumulators, BlockReader, Folder, OpenBlock, PARTITIONS, Partial, Sealer, Spiller, Taker,
@@ -178,7 +179,7 @@ impl<V: Copy + Send + Sync + 'static> Taking<'_, V> {
     }
 }
 
-/// Folds the partitions that have doubled since they were last folded.
+/// Folds the partitions that have doubled since they were last folded, and spills.
 pub(super) fn fold<C: Aggregate>(
     context: &RunContext<'_>,
     partial: &Partial<C::Accumulator>,
@@ -194,7 +195,7 @@ pub(super) fn fold<C: Aggregate>(
             folders.with(worker, make, |folder| folder.compress(&mut partial.partition(due[at])))
         })?;
     }
-    Upkeep::<C>::new(&room.chunks).relieve(partial)
+    guard(|| Place::stage(TAKING), || Upkeep::<C>::new(&room.chunks).relieve(partial))
 }
 
 /// Leaves a partial without the pairs of some partitions.
@@ -212,4 +213,66 @@ pub(super) fn drop_pairs<V: Copy>(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::combine::Combine;
+    use crate::engine::Engine;
+    use crate::options::Options;
+    use crate::sizing::Shares;
+
+    /// A combine that no two values get through.
+    struct Fussy;
+
+    impl Combine for Fussy {
+        type Value = u64;
+        type Accumulator = u64;
+        type Output = u64;
+
+        fn identity() -> u64 {
+            0
+        }
+
+        fn absorb(into: &mut u64, value: u64) {
+            *into = value;
+        }
+
+        fn merge(into: &mut u64, other: &u64) {
+            assert_eq!(*into, 0, "a second value");
+            *into = *other;
+        }
+
+        fn finish(value: &u64) -> u64 {
+            *value
+        }
+
+        fn rank(a: &u64, b: &u64) -> std::cmp::Ordering {
+            a.cmp(b)
+        }
+
+        fn encode(value: &u64, out: &mut Vec<u8>) {
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+
+        fn decode(bytes: &mut &[u8]) -> Option<u64> {
+            let (own, rest) = bytes.split_first_chunk()?;
+            *bytes = rest;
+            Some(u64::from_le_bytes(*own))
+        }
+    }
+
+    #[test]
+    fn a_panic_of_the_jobs_code_while_pairs_are_spilled_is_an_error() {
+        let limited = Engine::builder().workers(1).memory_bytes(64 << 20).held_bytes(0);
+        let (engine, options) = (limited.build().unwrap(), Options::default());
+        let context = RunContext::open(&engine.core, &options).unwrap();
+        let shares = engine.core.shares::<Fussy>(1 << 16, 0, 1).unwrap();
+        let room = Room::new(&engine.core, Shares { partial_bytes: 0, ..shares });
+        let partial = room.partial();
+        (1..=2).for_each(|value| partial.restore(false).put(b"key", value).unwrap());
+        let spilled = fold::<Fussy>(&context, &partial, &room);
+        assert!(matches!(spilled, Err(Error::Panicked { .. })), "{spilled:?}");
+    }
 }
