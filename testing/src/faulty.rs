@@ -13,6 +13,7 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tegula_machine::error::StorageError;
 use tegula_machine::storage::{Storage, StoredFile};
 use tegula_machine::sync::{Mutex, MutexGuard};
@@ -22,6 +23,8 @@ use tegula_machine::sync::{Mutex, MutexGuard};
 pub struct Faulty {
     inner: Arc<dyn Storage>,
     state: Arc<Mutex<State>>,
+    /// The least time that a write takes.
+    write_time: Duration,
 }
 
 /// A kind of call.
@@ -124,7 +127,7 @@ impl Faulty {
             writes: Vec::new(),
             next_file: 0,
         };
-        Faulty { inner, state: Arc::new(Mutex::new(state)) }
+        Faulty { inner, state: Arc::new(Mutex::new(state)), write_time: Duration::ZERO }
     }
 
     /// Makes the `nth` call of a kind fail (counted from 1, earlier calls included).
@@ -143,6 +146,11 @@ impl Faulty {
     pub fn short(self, one_in: u64) -> Faulty {
         self.state.lock().short_one_in = Some(one_in.max(1));
         self
+    }
+
+    /// Makes each write take this long at least, as on a slow disk. Writes of several threads wait side by side.
+    pub fn slow(self, write_time: Duration) -> Faulty {
+        Faulty { write_time, ..self }
     }
 
     /// Returns the number of calls of a kind, failed ones included.
@@ -358,6 +366,7 @@ impl StoredFile for FaultyFile {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        std::thread::sleep(self.faulty.write_time);
         let (mut state, count, torn) = self.part(Call::WriteAt, bytes.len())?;
         self.keep(&mut state, &bytes[..count], offset)?;
         match self.inner.write_at(&bytes[..count], offset) {

@@ -243,7 +243,7 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
     fn scatter_stored(&self, spill: &'r Spill) -> Result<Reduced<C::Reduced>> {
         let on_disk = |number: usize| {
             let mut partition = self.partial.partition(number);
-            let sizes = partition.runs.runs_mut().iter().map(|run| (run.pairs, run.bytes()));
+            let sizes = partition.runs.runs_mut().iter().map(|run| (run.pairs, run.held_bytes));
             sizes.fold((0, 0), |sum: (u64, u64), size| (sum.0 + size.0, sum.1 + size.1))
         };
         let sizes: Vec<(u64, u64)> = (0..PARTITIONS).map(on_disk).collect();

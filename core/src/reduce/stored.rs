@@ -29,7 +29,7 @@ pub(super) struct StoredRanges<'r, C: Aggregate> {
 }
 
 impl<'r, C: Aggregate> StoredRanges<'r, C> {
-    /// Divides an answer by a sample; it has at most `pairs` pairs and `bytes` bytes on disk.
+    /// Divides an answer by a sample; it has at most `pairs` pairs, whose keys and values take `bytes` in memory.
     pub(super) fn new(
         sample: PairSample<'r, C>,
         pairs: u64,
@@ -57,7 +57,7 @@ impl<'r, C: Aggregate> StoredRanges<'r, C> {
     }
 }
 
-/// Returns the memory for sorting `pairs` pairs that have `bytes` bytes on disk.
+/// Returns the memory for sorting `pairs` pairs whose keys and values take `bytes`.
 fn sorting_bytes<C: Aggregate>(pairs: u64, bytes: u64) -> u64 {
     // Two places, half of one while values are sorted, and a number.
     const BESIDE: usize = 16 + 4 + 4;
@@ -134,14 +134,14 @@ pub(super) fn divide<C: Aggregate>(
     into: &mut Vec<Run>,
 ) -> Result<()> {
     let shares = spill.shares();
-    if sorting_bytes::<C>(run.pairs, run.bytes()) <= shares.range_bytes as u64 || run.pairs < 2 {
+    if sorting_bytes::<C>(run.pairs, run.held_bytes) <= shares.range_bytes as u64 || run.pairs < 2 {
         return push(run, spill, into);
     }
     let mut reader = RunReader::<Answers<C>>::new(spill.scratch(), chunks, shares.block_bytes)?;
     let mut sample = PairSample::new(ranking, order, shares.sample_bytes).copying(chunks);
     read_run(&mut reader, run.number, &run.extents, |pair| Ok(sample.add(pair)?))?;
     let pairs = run.pairs;
-    let ranges = StoredRanges::new(sample, pairs, run.bytes(), spill, chunks)?;
+    let ranges = StoredRanges::new(sample, pairs, run.held_bytes, spill, chunks)?;
     let mut scatter = StoredScatter::new(&ranges)?;
     read_run(&mut reader, run.number, &run.extents, |pair| {
         let range = ranges.splitters.range_of_pair(pair);

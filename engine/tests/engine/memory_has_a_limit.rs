@@ -8,6 +8,7 @@ use crate::support::{
 };
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tegula::storage::{Disk, Storage};
 use tegula::{Engine, Error, Input, MemoryError, Options, Order, RangeSource, WordClass};
 use tegula_testing::{Call, Fault, Faulty};
@@ -36,6 +37,33 @@ fn answers_that_do_not_fit_are_the_same_from_disk() {
             let (answer, spilled, counted) = run(&limited(LITTLE));
             assert!(spilled > 0 && counted <= LITTLE, "{spilled} spilled, {counted} counted");
             assert!(answer == expected, "{order:?} {top:?}");
+        }
+    }
+}
+
+/// Where writing is slow, pairs are compressed on disk; keys that begin alike are many times as large in memory.
+#[test]
+fn answers_that_are_small_on_disk_are_sorted_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
+    let slow = Faulty::new(disk, 0).slow(Duration::from_micros(100));
+    let slow: Arc<dyn Storage> = Arc::new(slow);
+    let beginning = "tegula/".repeat(400);
+    // The longer ones leave almost half of a chunk unused.
+    for (words, bytes) in [(60_000, 1000), (25_000, 2100)] {
+        let text: String =
+            (0..words).map(|i| format!("{}{i:08}\n", &beginning[..bytes - 8])).collect();
+        for order in [Order::Key, Order::Value] {
+            let options = Options { order, ..Options::default() };
+            let run = |engine: &Engine| {
+                let input = Input::bytes(text.clone());
+                let output = engine.job(&JOB).options(&options).run(input).unwrap();
+                (text_of(&output, count_line), output.stats().spilled_bytes)
+            };
+            let small = limited_builder(LITTLE).storage(Arc::clone(&slow)).build().unwrap();
+            let (answer, spilled) = run(&small);
+            assert!(spilled > 0 && spilled < text.len() as u64, "{spilled} of {}", text.len());
+            assert!(answer == run(&engine(2)).0, "{order:?} of {bytes} bytes");
         }
     }
 }

@@ -6,6 +6,9 @@ use crate::error::MemoryError;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+/// Strings that leave little of a chunk unused.
+const SHORT_BYTES_MOST: usize = CHUNK_BYTES / 8;
+
 /// Byte strings that keep their address.
 pub struct ByteArena {
     chunks: Vec<Chunk>,
@@ -31,6 +34,17 @@ impl ByteArena {
 
     pub fn pool(&self) -> &Arc<ChunkPool> {
         &self.pool
+    }
+
+    /// Returns the bytes that an arena leaves unused for each string of a length, if all are about as long: up to
+    /// half a chunk. It is 0 for short ones, which leave less than an eighth of a chunk.
+    #[inline]
+    pub fn waste(bytes: usize) -> usize {
+        match bytes {
+            0..=SHORT_BYTES_MOST => 0,
+            _ if bytes > CHUNK_BYTES => 0,
+            _ => CHUNK_BYTES / (CHUNK_BYTES / bytes) - bytes,
+        }
     }
 
     /// Copies `bytes` in. The pointer is valid for reads of `bytes.len()` bytes until `clear` or

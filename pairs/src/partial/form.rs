@@ -6,7 +6,7 @@ use super::compress::Compressor;
 use crate::aggregate::Aggregate;
 use crate::encoding::{checksum, put_bytes, take_number};
 use crate::error::{MemoryError, Result};
-use crate::memory::{BlockPool, Buffer, ValueStore};
+use crate::memory::{BlockPool, Buffer, ByteArena, ValueStore};
 use crate::slots::PairRef;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -144,6 +144,16 @@ pub struct OpenBlock {
     payload: Buffer,
     full_bytes: usize,
     pairs: u64,
+    /// Bytes that an arena with its keys leaves unused.
+    arena_waste: u64,
+}
+
+/// The size of some pairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    pub count: u64,
+    /// Bytes of their keys and values in memory, but for the entries.
+    pub held_bytes: u64,
 }
 
 impl OpenBlock {
@@ -151,11 +161,16 @@ impl OpenBlock {
     pub fn new(blocks: &Arc<BlockPool>, full_bytes: usize) -> Result<OpenBlock, MemoryError> {
         // Room for a last pair, so that most blocks never grow.
         let payload = Buffer::new(blocks, full_bytes + full_bytes / 8, PURPOSE)?;
-        Ok(OpenBlock { payload, full_bytes, pairs: 0 })
+        Ok(OpenBlock { payload, full_bytes, pairs: 0, arena_waste: 0 })
     }
 
     pub fn pairs(&self) -> u64 {
         self.pairs
+    }
+
+    pub fn contents(&self) -> Contents {
+        let held_bytes = self.payload.len() as u64 + self.arena_waste;
+        Contents { count: self.pairs, held_bytes }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -168,6 +183,7 @@ impl OpenBlock {
         self.payload.make_room(LEN_BYTES_MOST + pair.key.len() + F::bytes(pair.value))?;
         push_pair::<F>(pair, &mut self.payload);
         self.pairs += 1;
+        self.arena_waste += ByteArena::waste(pair.key.len()) as u64;
         self.payload.count_growth()?;
         Ok(self.payload.len() >= self.full_bytes)
     }
@@ -205,6 +221,7 @@ impl Sealer {
             payload_bytes: payload.len() as u64,
         };
         header.copy_from_slice(&fields.bytes(stored));
+        block.arena_waste = 0;
         block.payload.clear_for(0)?;
         Ok(&self.sealed)
     }

@@ -24,7 +24,8 @@ mod upkeep;
 pub use compress::Compressor;
 pub use fold::Folder;
 pub use form::{
-    Accumulators, Answers, BlockReader, Form, HEADER_BYTES, MIXED, OpenBlock, Sealer, front_block,
+    Accumulators, Answers, BlockReader, Contents, Form, HEADER_BYTES, MIXED, OpenBlock, Sealer,
+    front_block,
 };
 pub use merger::{Merger, read_run};
 pub use outlet::{Outlet, Witness};

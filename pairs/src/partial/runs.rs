@@ -2,7 +2,7 @@
 //! answer that does not fit in memory is runs, too. Runs of a partition hold their pairs in the order of size
 //! class, hash, key, so they merge as they are read, in little memory whatever their length.
 
-use super::form::{BlockReader, Form, OpenBlock, Sealer};
+use super::form::{BlockReader, Contents, Form, OpenBlock, Sealer};
 use super::taker::Taker;
 use crate::error::{MemoryError, Result};
 use crate::memory::{ByteArena, ChunkPool, ValueStore};
@@ -20,6 +20,8 @@ pub struct Run {
     pub number: usize,
     pub extents: Vec<Range<u64>>,
     pub pairs: u64,
+    /// Bytes of its keys and values in memory, but for the entries of pairs. On disk they may be compressed.
+    pub held_bytes: u64,
     /// The number of merges of its pairs since they were spilled.
     pub level: u32,
 }
@@ -29,10 +31,6 @@ impl Run {
         Run { number, ..Run::default() }
     }
 
-    pub fn bytes(&self) -> u64 {
-        self.extents.iter().map(|extent| extent.end - extent.start).sum()
-    }
-
     /// Memory that it takes to know where the run lies, in bytes.
     pub fn index_bytes(&self) -> usize {
         // Lists grow by doubling: half as much again on average. A run's is an allocation of its own.
@@ -40,24 +38,26 @@ impl Run {
         (size_of::<Run>() + self.extents.len() * size_of::<Range<u64>>()) * 3 / 2 + ALLOCATION_BYTES
     }
 
-    pub fn add(&mut self, block: Range<u64>, pairs: u64) {
-        self.pairs += pairs;
+    /// Adds a block, which lies at `place` and has these pairs.
+    pub fn add(&mut self, place: Range<u64>, pairs: Contents) {
+        self.pairs += pairs.count;
+        self.held_bytes += pairs.held_bytes;
         match self.extents.last_mut() {
-            Some(last) if last.end == block.start => last.end = block.end,
-            _ => self.extents.push(block),
+            Some(last) if last.end == place.start => last.end = place.end,
+            _ => self.extents.push(place),
         }
     }
 }
 
-/// Seals a block and writes it where `place(bytes, pairs)` says.
+/// Seals a block and writes it where `place(bytes, pairs)` says; the bytes are those on disk.
 pub fn store(
     scratch: &Scratch,
     sealer: &mut Sealer,
     block: &mut OpenBlock,
     number: usize,
-    place: impl FnOnce(u64, u64) -> Range<u64>,
+    place: impl FnOnce(u64, Contents) -> Range<u64>,
 ) -> Result<()> {
-    let pairs = block.pairs();
+    let pairs = block.contents();
     let sealed = sealer.seal(block, number)?;
     let place = place(sealed.len() as u64, pairs);
     let began = Instant::now();

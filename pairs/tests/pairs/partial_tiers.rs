@@ -1,7 +1,7 @@
 //! Runs of a partition stay few and in order.
 
 use proptest::prelude::*;
-use tegula_pairs::partial::{Run, Tiers};
+use tegula_pairs::partial::{Contents, Run, Tiers};
 
 proptest! {
     /// Whenever runs are joined, and whatever comes meanwhile: none is lost, their order stays,
@@ -12,7 +12,7 @@ proptest! {
         let mut next = 0;
         let mut push = |tiers: &mut Tiers| {
             let mut run = Run::new(0);
-            run.add(next..next + 1, 1);
+            run.add(next..next + 1, Contents { count: 1, held_bytes: 1 });
             next += 1;
             tiers.push(run);
         };
@@ -25,7 +25,7 @@ proptest! {
                 }
                 let mut joined = Run { level: full.runs[0].level + 1, ..Run::new(0) };
                 for extent in full.runs.iter().flat_map(|run| &run.extents) {
-                    joined.add(extent.clone(), 1);
+                    joined.add(extent.clone(), Contents { count: 1, held_bytes: 1 });
                 }
                 tiers.joined(&full, joined);
             }
