@@ -66,7 +66,7 @@ impl<'p, J: Job> ArrayEmitter<'p, J> {
         })
     }
 
-    pub(super) fn begin_split(&mut self, number: u32) -> ArraySplit<'_, J> {
+    pub(super) fn begin_split(&mut self, number: u32) -> ArraySplit<'_, 'p, J> {
         self.store.set_split(number);
         ArraySplit {
             places: &mut self.places,
@@ -75,6 +75,9 @@ impl<'p, J: Job> ArrayEmitter<'p, J> {
             count: 0,
             emitted: &mut self.emitted,
             out_of_range: &mut self.out_of_range,
+            most_value_bytes: self.most_value_bytes,
+            way_out: WayOut { outlet: self.outlet, blocks: self.blocks },
+            handed_over: &mut self.handed_over,
         }
     }
 
@@ -91,21 +94,8 @@ impl<'p, J: Job> ArrayEmitter<'p, J> {
     }
 
     pub(super) fn hand_over(&mut self) -> Result<(), MemoryError> {
-        let handing_over = timeline::begin(timeline::Kind::Combine);
-        let used = self.places.iter().filter(|place| place.is_used).count();
-        let bits = Table::<ShortKey, Accumulator<J>, 0>::bits_for(used);
-        let mut table = Table::<ShortKey, _, 0>::new(self.blocks, bits)?;
-        for (place, number) in self.places.iter_mut().zip(self.range.first..=u64::MAX) {
-            if place.is_used {
-                let (bytes, len) = J::Key::bytes_of(number);
-                let key = ShortKey::new(&bytes[..len]);
-                table.combine(key, key.hash(), place.value, |_| ());
-                *place = Cell { value: J::Combine::identity(), is_used: false };
-            }
-        }
-        self.outlet.hand_over(&mut table)?;
-        self.outlet.keep_values(&mut self.store);
-        self.handed_over += HandedOver { pairs: used as u64, busy: handing_over.end() };
+        let way_out = WayOut::<J> { outlet: self.outlet, blocks: self.blocks };
+        self.handed_over += way_out.hand_over(&mut self.places, self.range, &mut self.store)?;
         Ok(())
     }
 
@@ -130,6 +120,38 @@ impl<'p, J: Job> ArrayEmitter<'p, J> {
     }
 }
 
+/// The way of an array's pairs to the partial.
+struct WayOut<'p, J: Job> {
+    outlet: Outlet<'p, Accumulator<J>>,
+    blocks: &'p Arc<BlockPool>,
+}
+
+impl<J: Job> WayOut<'_, J> {
+    /// Hands all pairs over; the places are unused then.
+    fn hand_over(
+        &self,
+        places: &mut [Cell<Accumulator<J>>],
+        range: KeyRange,
+        store: &mut ValueStore,
+    ) -> Result<HandedOver, MemoryError> {
+        let handing_over = timeline::begin(timeline::Kind::Combine);
+        let used = places.iter().filter(|place| place.is_used).count();
+        let bits = Table::<ShortKey, Accumulator<J>, 0>::bits_for(used);
+        let mut table = Table::<ShortKey, _, 0>::new(self.blocks, bits)?;
+        for (place, number) in places.iter_mut().zip(range.first..=u64::MAX) {
+            if place.is_used {
+                let (bytes, len) = J::Key::bytes_of(number);
+                let key = ShortKey::new(&bytes[..len]);
+                table.combine(key, key.hash(), place.value, |_| ());
+                *place = Cell { value: J::Combine::identity(), is_used: false };
+            }
+        }
+        self.outlet.hand_over(&mut table)?;
+        self.outlet.keep_values(store);
+        Ok(HandedOver { pairs: used as u64, busy: handing_over.end() })
+    }
+}
+
 impl<J: Job> Drop for ArrayEmitter<'_, J> {
     fn drop(&mut self) {
         self.blocks.budget().give(Self::bytes(self.range).unwrap_or(usize::MAX / 2));
@@ -137,7 +159,7 @@ impl<J: Job> Drop for ArrayEmitter<'_, J> {
 }
 
 /// The emitter of a map for one split.
-pub(crate) struct ArraySplit<'e, J: Job> {
+pub(crate) struct ArraySplit<'e, 'p, J: Job> {
     places: &'e mut [Cell<Accumulator<J>>],
     store: &'e mut ValueStore,
     range: KeyRange,
@@ -145,9 +167,24 @@ pub(crate) struct ArraySplit<'e, J: Job> {
     count: u64,
     emitted: &'e mut u64,
     out_of_range: &'e mut Option<OutOfRange>,
+    most_value_bytes: usize,
+    way_out: WayOut<'p, J>,
+    handed_over: &'e mut HandedOver,
 }
 
-impl<J: Job> ArraySplit<'_, J> {
+impl<J: Job> ArraySplit<'_, '_, J> {
+    /// Returns whether its lists are so large that they are to be handed over now.
+    #[inline(always)]
+    pub(super) fn is_full(&self) -> bool {
+        J::Combine::KEEPS_VALUES && self.store.bytes() > self.most_value_bytes
+    }
+
+    #[cold]
+    pub(super) fn hand_over(&mut self) -> Result<(), MemoryError> {
+        *self.handed_over += self.way_out.hand_over(self.places, self.range, self.store)?;
+        Ok(())
+    }
+
     #[inline(always)]
     pub(super) fn add(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<'_, J>) {
         self.take(key, |into, store| J::Combine::absorb(into, J::Combine::hold(value), store));
@@ -178,7 +215,7 @@ impl<J: Job> ArraySplit<'_, J> {
     }
 }
 
-impl<J: Job> Drop for ArraySplit<'_, J> {
+impl<J: Job> Drop for ArraySplit<'_, '_, J> {
     fn drop(&mut self) {
         *self.emitted += self.count;
     }

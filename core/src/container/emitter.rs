@@ -12,11 +12,11 @@
 use super::range::{KeyRange, OutOfRange};
 use super::{Accumulator, Batched, Hashed, Making, OfClass, Value};
 use crate::aggregate::Aggregate;
-use crate::error::{MemoryError, Result};
+use crate::error::{Error, MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::{Key, KeyForm};
 use crate::memory::OVERREAD_BYTES;
-use crate::partial::{Outlet, partition_of};
+use crate::partial::{Outlet, Relief, partition_of};
 use crate::slots::{
     ClassKey, Entry, Hint, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes,
 };
@@ -36,12 +36,14 @@ type Held<J> = <<J as Job>::Combine as Aggregate>::Held;
 pub(crate) struct BatchEmitter<'p, J: Job> {
     pub(super) container: Box<dyn Batched<J::Combine>>,
     pub(super) outlet: Outlet<'p, Accumulator<J>>,
+    /// Spills pairs of the partial between batches.
+    pub(super) relief: Box<dyn Relief<J::Combine>>,
     batch: NonNull<Batch<Held<J>>>,
     lane: Lane<J::Combine>,
     range: KeyRange,
     out_of_range: Option<OutOfRange>,
     copied: Vec<u8>,
-    failure: Option<MemoryError>,
+    failure: Option<Error>,
     pub(super) emitted: u64,
     /// Pairs that did not go through the container.
     pub(super) totals: u64,
@@ -178,6 +180,7 @@ impl<'p, J: Job> BatchEmitter<'p, J> {
         Ok(BatchEmitter {
             container,
             outlet: making.outlet,
+            relief: (making.upkeep)(chunks),
             batch,
             lane,
             range: making.range.unwrap_or(KeyRange::ALL),
@@ -208,7 +211,7 @@ impl<'p, J: Job> BatchEmitter<'p, J> {
         if let Some(out_of_range) = self.out_of_range.take() {
             return Err(out_of_range.at(split));
         }
-        self.failure.take().map_or(Ok(()), |failure| Err(failure.into()))
+        self.failure.take().map_or(Ok(()), Err)
     }
 
     pub(super) fn abandon_split(&mut self) {
@@ -259,13 +262,14 @@ impl<J: Job> BatchEmitter<'_, J> {
     }
 
     /// Hands a pair over at once, beside the container.
-    fn append_total(&mut self, key: &[u8], total: Accumulator<J>) -> Result<(), MemoryError> {
+    fn append_total(&mut self, key: &[u8], total: Accumulator<J>) -> Result<()> {
         (self.emitted, self.totals) = (self.emitted + 1, self.totals + 1);
         match ClassKey::of(key) {
-            ClassKey::Short(key) => self.append(key, total),
-            ClassKey::Medium(key) => self.append(key, total),
-            ClassKey::Long(key) => self.append(key, total),
+            ClassKey::Short(key) => self.append(key, total)?,
+            ClassKey::Medium(key) => self.append(key, total)?,
+            ClassKey::Long(key) => self.append(key, total)?,
         }
+        if self.totals.is_multiple_of(BATCH as u64) { self.relieve() } else { Ok(()) }
     }
 
     fn append<K: SlotKey>(&self, key: K, value: Accumulator<J>) -> Result<(), MemoryError> {
@@ -277,13 +281,20 @@ impl<J: Job> BatchEmitter<'_, J> {
     fn flush(&mut self) {
         let Lane { short_len, other_len, .. } = self.lane;
         self.emitted += (short_len + other_len) as u64;
-        // After a refusal of memory the rest of the split is dropped: the job fails anyway.
+        // After a failure the rest of the split is dropped: the job fails anyway.
         if self.failure.is_none() {
-            self.failure = self.combine_batch(short_len, other_len).err();
+            let combined = self.combine_batch(short_len, other_len);
+            self.failure = combined.map_err(Error::from).and_then(|()| self.relieve()).err();
         }
         (self.lane.short_len, self.lane.other_len) = (0, 0);
         self.lane.ahead = self.container.ahead();
         self.copied.clear();
+    }
+
+    /// Spills if pairs have passed their share of memory, for one split may give more than fit.
+    fn relieve(&mut self) -> Result<()> {
+        let partial = self.outlet.partial();
+        if partial.spill().is_some() { self.relief.relieve_between(partial) } else { Ok(()) }
     }
 
     fn combine_batch(&mut self, short_len: usize, other_len: usize) -> Result<(), MemoryError> {
@@ -335,6 +346,20 @@ impl<J: Job> Drop for BatchEmitter<'_, J> {
 pub(crate) struct BatchSplit<'e, 'p, 's, J: Job> {
     emitter: &'e mut BatchEmitter<'p, J>,
     split: PhantomData<&'s [u8]>,
+}
+
+impl<J: Job> BatchSplit<'_, '_, '_, J> {
+    /// Returns whether the split has failed already.
+    pub(super) fn has_failed(&self) -> bool {
+        self.emitter.failure.is_some()
+    }
+
+    /// Goes on after pairs were handed over beside the container, as after a batch.
+    #[cold]
+    pub(super) fn handed_over(&mut self, handed_over: Result<(), MemoryError>) {
+        let relieved = handed_over.map_err(Error::from).and_then(|()| self.emitter.relieve());
+        self.emitter.failure = relieved.err();
+    }
 }
 
 impl<'s, J: Job> Emit<'s, J> for BatchSplit<'_, '_, 's, J> {

@@ -8,7 +8,7 @@ use super::{Accumulator, Container, HandedOver, Making, Value};
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::Key;
-use crate::partial::Partial;
+use crate::partial::{Partial, Upkeep};
 use crate::slots::PairRef;
 use crate::split::Split;
 use std::ptr::NonNull;
@@ -84,6 +84,11 @@ impl<'p, J: Job> Inlet<'p, J> {
         self.batched.outlet = self.batched.outlet.to(partial);
     }
 
+    /// Returns the tools with which the worker keeps the partial small.
+    pub fn upkeep(&mut self) -> &mut Upkeep<J::Combine> {
+        self.batched.relief.upkeep()
+    }
+
     pub fn emitted(&self) -> u64 {
         self.batched.emitted + self.array.as_ref().map_or(0, |array| array.emitted)
     }
@@ -125,23 +130,37 @@ impl<'p, J: Job> Inlet<'p, J> {
 /// The emitter of a map for one split.
 pub struct InletSplit<'e, 'p, 's, J: Job> {
     batched: BatchSplit<'e, 'p, 's, J>,
-    array: Option<ArraySplit<'e, J>>,
+    array: Option<ArraySplit<'e, 'p, J>>,
 }
 
-impl<'e, J: Job> InletSplit<'e, '_, '_, J> {
-    /// Returns the array, if there is one; for keys that are no integers this is known beforehand.
+impl<'e, 'p, 's, J: Job> InletSplit<'e, 'p, 's, J> {
+    /// Returns the way into batches, and the array, if there is one; for keys that are no integers that is known
+    /// beforehand.
     #[inline(always)]
-    fn array(&mut self) -> Option<&mut ArraySplit<'e, J>> {
-        if J::Key::IS_INTEGER { self.array.as_mut() } else { None }
+    fn ways(&mut self) -> (&mut BatchSplit<'e, 'p, 's, J>, Option<&mut ArraySplit<'e, 'p, J>>) {
+        let array = if J::Key::IS_INTEGER { self.array.as_mut() } else { None };
+        (&mut self.batched, array)
+    }
+}
+
+/// Hands over the lists of an array that are large. Nothing is done, and known beforehand, for values that are
+/// combined.
+#[inline(always)]
+fn make_room<J: Job>(array: &mut ArraySplit<'_, '_, J>, batched: &mut BatchSplit<'_, '_, '_, J>) {
+    if array.is_full() && !batched.has_failed() {
+        batched.handed_over(array.hand_over());
     }
 }
 
 impl<'s, J: Job> Emit<'s, J> for InletSplit<'_, '_, 's, J> {
     #[inline(always)]
     fn emit(&mut self, key: <J::Key as Key>::Borrowed<'s>, value: Value<'s, J>) {
-        match self.array() {
-            Some(array) => array.add(key, value),
-            None => self.batched.emit(key, value),
+        match self.ways() {
+            (batched, Some(array)) => {
+                array.add(key, value);
+                make_room(array, batched);
+            }
+            (batched, None) => batched.emit(key, value),
         }
     }
 
@@ -151,24 +170,33 @@ impl<'s, J: Job> Emit<'s, J> for InletSplit<'_, '_, 's, J> {
         keys: impl Iterator<Item = <J::Key as Key>::Borrowed<'s>>,
         value: Value<'s, J>,
     ) {
-        match self.array() {
-            Some(array) => keys.for_each(|key| array.add(key, value)),
-            None => self.batched.emit_each(keys, value),
+        match self.ways() {
+            (batched, Some(array)) => keys.for_each(|key| {
+                array.add(key, value);
+                make_room(array, batched);
+            }),
+            (batched, None) => batched.emit_each(keys, value),
         }
     }
 
     #[inline(always)]
     fn emit_copied(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<'_, J>) {
-        match self.array() {
-            Some(array) => array.add(key, value),
-            None => self.batched.emit_copied(key, value),
+        match self.ways() {
+            (batched, Some(array)) => {
+                array.add(key, value);
+                make_room(array, batched);
+            }
+            (batched, None) => batched.emit_copied(key, value),
         }
     }
 
     fn emit_total(&mut self, key: <J::Key as Key>::Borrowed<'_>, total: Accumulator<J>) {
-        match self.array() {
-            Some(array) => array.add_total(key, &total),
-            None => self.batched.emit_total(key, total),
+        match self.ways() {
+            (batched, Some(array)) => {
+                array.add_total(key, &total);
+                make_room(array, batched);
+            }
+            (batched, None) => batched.emit_total(key, total),
         }
     }
 }

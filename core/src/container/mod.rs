@@ -24,7 +24,7 @@ use crate::aggregate::Aggregate;
 use crate::error::{Error, MemoryError, Result};
 use crate::job::Job;
 use crate::memory::ChunkPool;
-use crate::partial::Outlet;
+use crate::partial::{Outlet, Relief, Upkeep};
 use crate::sizing::TableLimits;
 use crate::slots::{Hint, LongKey, MediumKey, PairRef, ShortKey};
 use adaptive::Choosing;
@@ -93,6 +93,11 @@ pub fn tables<C: Aggregate>(
     })
 }
 
+/// Makes the tools with which a worker keeps its partial small.
+pub fn upkeep<C: Aggregate>(pool: &Arc<ChunkPool>) -> Box<dyn Relief<C>> {
+    Box::new(Upkeep::new(pool))
+}
+
 type Value<'s, J> = <<J as Job>::Combine as Aggregate>::Value<'s>;
 type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
 
@@ -108,7 +113,12 @@ pub struct Making<'p, C: Aggregate> {
     pub container: Container,
     /// [`tables`], compiled with the stages.
     pub tables: Tables<C>,
+    /// [`upkeep`], likewise.
+    pub upkeep: NewUpkeep<C>,
 }
+
+/// Makes the tools with which a worker keeps its partial small.
+pub type NewUpkeep<C> = fn(&Arc<ChunkPool>) -> Box<dyn Relief<C>>;
 
 /// Makes the tables of a worker.
 pub type Tables<C> =

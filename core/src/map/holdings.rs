@@ -7,7 +7,7 @@ use crate::aggregate::Aggregate;
 use crate::bad::{BadRecords, Found};
 use crate::container::{self, Making};
 use crate::error::Result;
-use crate::partial::{Outlet, PARTITIONS, Partial, Upkeep};
+use crate::partial::{Outlet, PARTITIONS, Partial};
 use crate::plan::Plan;
 use crate::timeline::{self, Kind};
 use std::time::Duration;
@@ -25,7 +25,6 @@ pub(crate) struct Holdings<'r, C: Aggregate> {
     pairs_beside: u64,
     /// Pairs handed over when partitions were last looked at.
     handed_over_seen: u64,
-    upkeep: Upkeep<C>,
     /// The records that its maps refused since they were last taken.
     pub(super) bad: BadRecords,
     pub(super) compress: Duration,
@@ -47,6 +46,7 @@ impl<'r, C: Aggregate> Holdings<'r, C> {
             share_bytes: stage.plan.likely_bytes() / in_share as u64,
             container: stage.container,
             tables: container::tables,
+            upkeep: container::upkeep,
         };
         Ok(Holdings {
             stage,
@@ -55,7 +55,6 @@ impl<'r, C: Aggregate> Holdings<'r, C> {
             partial: Some(stage.partial),
             pairs_beside: 0,
             handed_over_seen: 0,
-            upkeep: Upkeep::new(stage.chunks),
             bad: stage.bad.alike(),
             compress: Duration::ZERO,
         })
@@ -117,7 +116,7 @@ impl<'r, C: Aggregate> Holdings<'r, C> {
             self.handed_over_seen = handed_over;
             let folding = timeline::begin(Kind::Compress);
             let first = self.index * PARTITIONS / self.stage.pool.workers();
-            let held = self.upkeep.fold(partial, first)?;
+            let held = self.mapper.upkeep().fold(partial, first)?;
             self.stage.progress.set_keys_held(held + self.pairs_beside);
             self.compress += folding.end();
         }
@@ -126,10 +125,11 @@ impl<'r, C: Aggregate> Holdings<'r, C> {
 
     /// Spills if pairs have passed their share of memory.
     fn spill(&mut self) -> Result<()> {
-        match self.partial.filter(|partial| self.upkeep.is_full(partial)) {
+        let upkeep = self.mapper.upkeep();
+        match self.partial.filter(|partial| upkeep.is_full(partial)) {
             Some(partial) => {
                 let _spilling = timeline::begin(Kind::Spill);
-                self.upkeep.relieve(partial)
+                upkeep.relieve(partial)
             }
             None => Ok(()),
         }

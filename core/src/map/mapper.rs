@@ -11,7 +11,7 @@ use crate::failure::guard;
 use crate::job::Job;
 use crate::memory::InputBuffer;
 use crate::origin::{Origin, OriginKind};
-use crate::partial::Partial;
+use crate::partial::{Partial, Upkeep};
 use crate::slots::PairRef;
 use crate::split::Split;
 use crate::tokenize::fold_ascii;
@@ -55,6 +55,9 @@ pub(crate) trait Mapper<'p, C: Aggregate>: Send {
 
     /// As [`Inlet::redirect`].
     fn redirect(&mut self, partial: &'p Partial<C::Accumulator>);
+
+    /// As [`Inlet::upkeep`].
+    fn upkeep(&mut self) -> &mut Upkeep<C>;
 
     /// As [`Inlet::emitted`].
     fn emitted(&self) -> u64;
@@ -167,6 +170,10 @@ impl<'p, J: Job> Mapper<'p, J::Combine> for JobMapper<'p, J> {
 
     fn redirect(&mut self, partial: &'p Partial<<J::Combine as Aggregate>::Accumulator>) {
         self.inlet.redirect(partial);
+    }
+
+    fn upkeep(&mut self) -> &mut Upkeep<J::Combine> {
+        self.inlet.upkeep()
     }
 
     fn emitted(&self) -> u64 {

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::{Arc, LazyLock};
 use tegula_core::container::Container::{self, Adaptive, Append, Array, Hash};
-use tegula_core::container::{Inlet, KeyRange, Making, OVERREAD_BYTES, tables};
+use tegula_core::container::{Inlet, KeyRange, Making, OVERREAD_BYTES, tables, upkeep};
 use tegula_core::{Emit, Job};
 use tegula_input::bad::BadRecords;
 use tegula_input::origin::{Origin, OriginKind};
@@ -74,7 +74,9 @@ impl Bench {
         outlet: Outlet<'b, u64>,
     ) -> Inlet<'b, J> {
         let chunks = &self.chunks;
-        let making = Making { chunks, outlet, limits, range, share_bytes: 0, container, tables };
+        let share_bytes = 0;
+        let making =
+            Making { chunks, outlet, limits, range, share_bytes, container, tables, upkeep };
         Inlet::new(&making).unwrap()
     }
 

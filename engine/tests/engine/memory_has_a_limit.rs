@@ -1,7 +1,7 @@
 //! A job keeps to its memory: pairs that do not fit go to disk and come back unchanged; a record or value
 //! that does not fit is refused by name, and the next job has the same memory.
 
-use crate::jobs::Words;
+use crate::jobs::{Words, mapping};
 use crate::support::{
     LITTLE, count_line, engine, error_saying, has_little_address_space, limited, limited_builder,
     text_of, with_address_space,
@@ -10,7 +10,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tegula::storage::{Disk, Storage};
-use tegula::{Engine, Error, Input, MemoryError, Options, Order, RangeSource, WordClass};
+use tegula::{
+    Collect, Container, Emit, Engine, Error, Input, Job, MemoryError, Options, Order, RangeSource,
+    Result, Split, WordClass,
+};
 use tegula_testing::{Call, Fault, Faulty};
 
 const JOB: Words = Words(WordClass::Whitespace);
@@ -65,6 +68,75 @@ fn answers_that_are_small_on_disk_are_sorted_in_memory() {
             assert!(spilled > 0 && spilled < text.len() as u64, "{spilled} of {}", text.len());
             assert!(answer == run(&engine(2)).0, "{order:?} of {bytes} bytes");
         }
+    }
+}
+
+/// One split may give more pairs than memory holds.
+#[test]
+fn pairs_of_one_split_that_do_not_fit_are_the_same_from_disk() {
+    let many = mapping(|_, emit| {
+        (0..3_000_000_u32).for_each(|i| emit(format!("{i:07}").as_bytes(), u64::from(i)));
+        Ok(())
+    });
+    let huge = mapping(|_, emit| {
+        let mut key = "tegula/".repeat(10_000).into_bytes();
+        key.truncate(64 << 10);
+        (0..1500_u32).for_each(|i| {
+            key[60_000..60_008].copy_from_slice(format!("{i:08}").as_bytes());
+            emit(&key, u64::from(i));
+        });
+        Ok(())
+    });
+    for job in [&many, &huge] {
+        let run = |engine: &Engine, container| {
+            let options = Options { container, ..Options::default() };
+            let output = engine.job(job).options(&options).run(Input::bytes("one")).unwrap();
+            (text_of(&output, count_line), output.stats().spilled_bytes)
+        };
+        let (expected, _) = run(&engine(2), Container::Adaptive);
+        for container in [Container::Adaptive, Container::Hash, Container::Append] {
+            let (answer, spilled) = run(&limited(LITTLE), container);
+            assert!(spilled > 0 && answer == expected, "{container:?}: {spilled} spilled");
+        }
+    }
+}
+
+/// Values under keys of one byte, of which a map makes many.
+struct Values64K;
+
+impl Job for Values64K {
+    type Key = u8;
+    type Combine = Collect<[u8]>;
+
+    fn map<'s>(&self, _: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let mut value = vec![b'v'; 64 << 10];
+        for number in 0..1500_u32 {
+            value[..4].copy_from_slice(&number.to_be_bytes());
+            emit.emit_copied((number % 250) as u8, &value);
+        }
+        Ok(())
+    }
+}
+
+/// The same of lists, also where an array has them.
+#[test]
+fn lists_of_one_split_that_do_not_fit_are_the_same_from_disk() {
+    for container in [Container::Adaptive, Container::Hash, Container::Append, Container::Array] {
+        let options = Options { container, ..Options::default() };
+        let output =
+            limited(LITTLE).job(&Values64K).options(&options).run(Input::bytes("one")).unwrap();
+        assert!(output.stats().spilled_bytes > 0);
+        let mut keys = 0;
+        output
+            .for_each(|key, values| {
+                let firsts: Vec<u32> =
+                    values.map(|value| u32::from_be_bytes(*value.first_chunk().unwrap())).collect();
+                let expected = (u32::from(key)..1500).step_by(250);
+                assert!(expected.eq(firsts), "{container:?} {key}");
+                keys += 1;
+            })
+            .unwrap();
+        assert_eq!(keys, 250);
     }
 }
 

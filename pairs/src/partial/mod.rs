@@ -35,7 +35,7 @@ pub use runs::{Run, RunReader, RunWriter, store};
 pub use spill::{Spill, Spiller};
 pub use taker::{Batch, Receiver, Taker};
 pub use tiers::{Full, Tiers};
-pub use upkeep::Upkeep;
+pub use upkeep::{Relief, Upkeep};
 
 use crate::error::MemoryError;
 use crate::memory::{ChunkPool, KeptValues, ValueStore};

@@ -46,6 +46,11 @@ impl<'p, V: Copy> Outlet<'p, V> {
         Outlet { witness: Some(witness), ..self }
     }
 
+    /// Returns where pairs go.
+    pub fn partial(&self) -> &'p Partial<V> {
+        self.partial
+    }
+
     fn seeing(&self) -> Seeing<'p, V> {
         self.witness.map(|witness| witness.lock())
     }

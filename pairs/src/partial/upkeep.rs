@@ -7,18 +7,25 @@ use super::{PARTITIONS, Partial};
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::memory::ChunkPool;
+use crate::timeline::{self, Kind};
 use std::sync::Arc;
+
+/// Between batches pairs are spilled only if memory for pairs has grown by this part of their share since the last
+/// time. Where others hold most of it, runs would be short.
+const GROWTH_DIVISOR: usize = 8;
 
 /// The tools of one thread for upkeep; tables are made when they are first needed.
 pub struct Upkeep<C: Aggregate> {
     chunks: Arc<ChunkPool>,
     folder: Option<Folder<C>>,
     spiller: Option<Spiller<C>>,
+    /// Bytes that pairs held after the last relief.
+    left_bytes: usize,
 }
 
 impl<C: Aggregate> Upkeep<C> {
     pub fn new(chunks: &Arc<ChunkPool>) -> Upkeep<C> {
-        Upkeep { chunks: Arc::clone(chunks), folder: None, spiller: None }
+        Upkeep { chunks: Arc::clone(chunks), folder: None, spiller: None, left_bytes: 0 }
     }
 
     /// Folds the partitions that have doubled since they were last folded, from the one of that number on.
@@ -47,7 +54,9 @@ impl<C: Aggregate> Upkeep<C> {
         }
         self.spilling(partial, |spill, chunks, folder, spiller| {
             spill.relieve(partial, chunks, folder, spiller)
-        })
+        })?;
+        self.left_bytes = self.chunks.held_bytes();
+        Ok(())
     }
 
     pub fn empty(&mut self, partial: &Partial<C::Accumulator>) -> Result<()> {
@@ -65,6 +74,34 @@ impl<C: Aggregate> Upkeep<C> {
         let folder = made(&mut self.folder, || Folder::new(&self.chunks))?;
         let spiller = made(&mut self.spiller, || spill.spiller(&self.chunks))?;
         work(spill, &self.chunks, folder, spiller)
+    }
+}
+
+/// The part of upkeep that is done between batches of one split's pairs, which may be more than memory holds. Code that is
+/// compiled for each job reaches the tools through this, so they are compiled once for all jobs with the same aggregate.
+pub trait Relief<C: Aggregate>: Send {
+    /// As [`Upkeep::relieve`], if memory for pairs has grown since the last time.
+    fn relieve_between(&mut self, partial: &Partial<C::Accumulator>) -> Result<()>;
+
+    /// Returns all tools.
+    fn upkeep(&mut self) -> &mut Upkeep<C>;
+}
+
+impl<C: Aggregate> Relief<C> for Upkeep<C> {
+    fn relieve_between(&mut self, partial: &Partial<C::Accumulator>) -> Result<()> {
+        let Some(spill) = partial.spill().filter(|spill| spill.is_due(&self.chunks)) else {
+            return Ok(());
+        };
+        let growth = self.chunks.held_bytes().saturating_sub(self.left_bytes);
+        if growth < spill.shares().partial_bytes / GROWTH_DIVISOR {
+            return Ok(());
+        }
+        let _spilling = timeline::begin(Kind::Spill);
+        self.relieve(partial)
+    }
+
+    fn upkeep(&mut self) -> &mut Upkeep<C> {
+        self
     }
 }
 
