@@ -250,13 +250,11 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
         let (pairs, bytes) =
             sizes.iter().fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
         let largest = (0..PARTITIONS).max_by_key(|&number| sizes[number]).unwrap_or_default();
-        let sample = PairSample::new(self.ranking, self.order, spill.shares().sample_bytes)
+        let mut sample = PairSample::new(self.ranking, self.order, spill.shares().sample_bytes)
             .copying(self.chunks);
-        let mut sampling = Finishing::<C, _>::new(sample);
         let mut merger = spill.merger::<C>(self.chunks);
-        merger.merge(self.partial.partition(largest).runs.runs_mut(), &mut sampling)?;
+        merger.merge(self.partial.partition(largest).runs.runs_mut(), &mut sample)?;
         drop(merger);
-        let sample = sampling.taker;
         let ranges = StoredRanges::new(sample, pairs, bytes, spill, self.chunks)?;
         let workers = self.merge_all(spill, || Ok(StoredScatter::new(&ranges)?))?;
         let (scatters, totals) = split_totals(workers);

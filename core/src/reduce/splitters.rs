@@ -27,54 +27,48 @@ const SAMPLE_BYTES_MOST: usize = 4 << 20;
 /// The memory of a sampled key beside its bytes: a small allocation of its own.
 const KEY_BESIDE_BYTES: usize = 32;
 
-type Sampled<C> = (<C as Aggregate>::Reduced, Box<[u8]>);
+type Sampled<V> = (V, Box<[u8]>);
 
 /// Pairs of an answer (or of the partial that becomes it), of all parts of it alike.
-pub(super) struct PairSample<'j, C: Aggregate> {
-    ranking: Ranking<'j, C>,
-    order: Order,
-    pairs: Vec<Sampled<C>>,
+pub(super) enum PairSample<'j, C: Aggregate> {
+    /// Their keys alone, where the order does not look at values.
+    Keys(Sample<()>),
+    Values {
+        ranking: Ranking<'j, C>,
+        sample: Sample<C::Reduced>,
+        /// Copies of the stores of kept values, if the original stores are dropped soon.
+        copies: Option<Copies>,
+    },
+}
+
+/// Some of the pairs that it was shown.
+pub(super) struct Sample<V> {
+    pairs: Vec<Sampled<V>>,
     bytes: usize,
     bytes_most: usize,
     seen: u64,
     /// One of this number of pairs is kept.
     one_of: u64,
-    /// Copies of the stores of kept values, if the original stores are dropped soon.
-    copies: Option<Copies>,
 }
 
-impl<'j, C: Aggregate> PairSample<'j, C> {
-    /// Returns a sample of about `bytes_most` bytes at most.
-    pub(super) fn new(
-        ranking: Ranking<'j, C>,
-        order: Order,
-        bytes_most: usize,
-    ) -> PairSample<'j, C> {
+impl<V> Sample<V> {
+    fn new(bytes_most: usize) -> Sample<V> {
         let bytes_most = bytes_most.min(SAMPLE_BYTES_MOST);
-        let (pairs, copies) = (Vec::new(), None);
-        PairSample { ranking, order, pairs, bytes: 0, bytes_most, seen: 0, one_of: 1, copies }
+        Sample { pairs: Vec::new(), bytes: 0, bytes_most, seen: 0, one_of: 1 }
     }
 
-    /// Copies the stores of values, if the order looks at values.
-    pub(super) fn copying(self, chunks: &Arc<ChunkPool>) -> PairSample<'j, C> {
-        let looks = self.order == Order::Value;
-        let copies = looks.then(|| Copies::if_needed::<C>(chunks)).flatten();
-        PairSample { copies, ..self }
-    }
-
-    /// Adds a pair. A sample that has grown too large is thinned.
-    pub(super) fn add(&mut self, pair: PairRef<'_, C::Reduced>) -> Result<(), MemoryError> {
+    /// Counts the next pair; returns whether it is to be kept.
+    fn takes_next(&mut self) -> bool {
         self.seen += 1;
-        if !self.seen.is_multiple_of(self.one_of) {
-            return Ok(());
-        }
-        let value = match &mut self.copies {
-            Some(copies) => copies.copy::<C>(pair.value)?,
-            None => *pair.value,
-        };
-        self.pairs.push((value, pair.key.into()));
+        self.seen.is_multiple_of(self.one_of)
+    }
+
+    /// Keeps a pair. Returns whether others were thrown out for that.
+    fn keep(&mut self, value: V, key: &[u8]) -> bool {
+        self.pairs.push((value, key.into()));
         // Twice its place, for lists grow by doubling.
-        self.bytes += 2 * size_of::<Sampled<C>>() + KEY_BESIDE_BYTES + pair.key.len();
+        self.bytes += 2 * size_of::<Sampled<V>>() + KEY_BESIDE_BYTES + key.len();
+        let before = self.one_of;
         while self.pairs.len() > SAMPLE_PAIRS_MOST
             || (self.bytes > self.bytes_most && self.pairs.len() > 2)
         {
@@ -85,32 +79,83 @@ impl<'j, C: Aggregate> PairSample<'j, C> {
             });
             self.bytes /= 2;
             self.one_of *= 2;
-            if let Some(copies) = &mut self.copies {
-                copies.thin::<C>(self.pairs.iter_mut().map(|pair| &mut pair.0))?;
+        }
+        self.one_of > before
+    }
+}
+
+impl<'j, C: Aggregate> PairSample<'j, C> {
+    /// Returns a sample of about `bytes_most` bytes at most.
+    pub(super) fn new(
+        ranking: Ranking<'j, C>,
+        order: Order,
+        bytes_most: usize,
+    ) -> PairSample<'j, C> {
+        match order {
+            Order::Key | Order::None => PairSample::Keys(Sample::new(bytes_most)),
+            Order::Value => {
+                PairSample::Values { ranking, sample: Sample::new(bytes_most), copies: None }
+            }
+        }
+    }
+
+    /// Copies the stores of values, if the order looks at values.
+    pub(super) fn copying(mut self, chunks: &Arc<ChunkPool>) -> PairSample<'j, C> {
+        if let PairSample::Values { copies, .. } = &mut self {
+            *copies = Copies::if_needed::<C>(chunks);
+        }
+        self
+    }
+
+    /// Adds a pair. A sample that has grown too large is thinned. The value is asked for where the order looks at
+    /// values; its key is complete then, because a job's own code may make it.
+    pub(super) fn add(
+        &mut self,
+        key: &[u8],
+        value: impl FnOnce() -> C::Reduced,
+    ) -> Result<(), MemoryError> {
+        match self {
+            PairSample::Keys(sample) => {
+                if sample.takes_next() {
+                    sample.keep((), key);
+                }
+            }
+            PairSample::Values { sample, copies, .. } => {
+                if !sample.takes_next() {
+                    return Ok(());
+                }
+                let Some(copies) = copies else {
+                    sample.keep(value(), key);
+                    return Ok(());
+                };
+                let was_thinned = sample.keep(copies.copy::<C>(&value())?, key);
+                if was_thinned {
+                    copies.thin::<C>(sample.pairs.iter_mut().map(|pair| &mut pair.0))?;
+                }
             }
         }
         Ok(())
     }
 
     /// Divides the answer into about `ranges` ranges.
-    pub(super) fn splitters(mut self, ranges: usize) -> Splitters<'j, C> {
-        match self.order {
-            Order::Value => {
-                let ranking = self.ranking;
-                let mut order: Vec<u64> = (0..self.pairs.len() as u64).collect();
-                let pair = |number: u64| pair_of(&self.pairs[number as usize]);
+    pub(super) fn splitters(self, ranges: usize) -> Splitters<'j, C> {
+        match self {
+            PairSample::Values { ranking, sample: Sample { mut pairs, .. }, copies } => {
+                let mut order: Vec<u64> = (0..pairs.len() as u64).collect();
+                let pair = |number: u64| pair_of(&pairs[number as usize]);
                 sort_numbers(&mut order, &|a, b| ranking.compare(pair(a), pair(b)));
-                let pointed_at = self.copies.and_then(|copies| copies.into_store().seal());
+                let pointed_at = copies.and_then(|copies| copies.into_store().seal());
                 let chosen = every_nth(order, ranges).into_iter();
                 let splitters = chosen.map(|number| {
-                    let (value, key) = &mut self.pairs[number as usize];
+                    let (value, key) = &mut pairs[number as usize];
                     (*value, std::mem::take(key))
                 });
                 let splitters = splitters.collect();
                 Splitters::Values { ranking, splitters, _pointed_at: pointed_at }
             }
-            Order::Key | Order::None => {
-                let mut keys: Vec<Box<[u8]>> = self.pairs.into_iter().map(|pair| pair.1).collect();
+            PairSample::Keys(sample) => {
+                let mut keys: Vec<Box<[u8]>> =
+                    sample.pairs.into_iter().map(|pair| pair.1).collect();
                 keys.sort_unstable();
                 keys.dedup();
                 Splitters::Keys(Borders::new(every_nth(keys, ranges)))
@@ -120,9 +165,10 @@ impl<'j, C: Aggregate> PairSample<'j, C> {
 }
 
 /// Samples the folded pairs of a partition.
-impl<C: Aggregate> Taker<C::Reduced> for PairSample<'_, C> {
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Reduced>) -> Result<()> {
-        Ok(self.add(PairRef::of(entry))?)
+impl<C: Aggregate> Taker<C::Accumulator> for PairSample<'_, C> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Accumulator>) -> Result<()> {
+        let key = entry.key.bytes();
+        Ok(self.add(key, || C::reduce(key, &entry.value))?)
     }
 
     /// Drops the arena, because kept keys are copies.
@@ -137,13 +183,14 @@ pub(super) enum Splitters<'j, C: Aggregate> {
     /// In the answer's order.
     Values {
         ranking: Ranking<'j, C>,
-        splitters: Vec<Sampled<C>>,
+        splitters: Vec<Sampled<C::Reduced>>,
         _pointed_at: Option<KeptValues>,
     },
 }
 
 impl<'j, C: Aggregate> Splitters<'j, C> {
-    /// Samples the partial. The ranges differ with the sample, the answer does not.
+    /// Samples the partial, which is folded if the order looks at values. The ranges differ with the sample, the answer
+    /// does not.
     pub(super) fn sample(
         partial: &Partial<C::Accumulator>,
         ranking: Ranking<'j, C>,
@@ -157,8 +204,7 @@ impl<'j, C: Aggregate> Splitters<'j, C> {
         let mut sample = PairSample::new(ranking, order, SAMPLE_BYTES_MOST);
         if ranges > 1 {
             visit(partial, stride, |pair| {
-                let value = &C::reduce(pair.key, pair.value);
-                sample.add(PairRef { key: pair.key, value })
+                sample.add(pair.key, || C::reduce(pair.key, pair.value))
             })?;
         }
         Ok(sample.splitters(ranges))
@@ -200,7 +246,7 @@ impl<'j, C: Aggregate> Splitters<'j, C> {
     }
 }
 
-fn pair_of<V>(owned: &(V, Box<[u8]>)) -> PairRef<'_, V> {
+fn pair_of<V>(owned: &Sampled<V>) -> PairRef<'_, V> {
     PairRef { key: &owned.1, value: &owned.0 }
 }
 

@@ -139,7 +139,9 @@ pub(super) fn divide<C: Aggregate>(
     }
     let mut reader = RunReader::<Answers<C>>::new(spill.scratch(), chunks, shares.block_bytes)?;
     let mut sample = PairSample::new(ranking, order, shares.sample_bytes).copying(chunks);
-    read_run(&mut reader, run.number, &run.extents, |pair| Ok(sample.add(pair)?))?;
+    read_run(&mut reader, run.number, &run.extents, |pair| {
+        Ok(sample.add(pair.key, || *pair.value)?)
+    })?;
     let pairs = run.pairs;
     let ranges = StoredRanges::new(sample, pairs, run.held_bytes, spill, chunks)?;
     let mut scatter = StoredScatter::new(&ranges)?;

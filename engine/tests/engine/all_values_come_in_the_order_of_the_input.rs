@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use tegula::Container::{self, Adaptive, Append, Hash};
 use tegula::{
-    Collect, Cut, Emit, Engine, Identity, Input, Job, Keep, Options, Order, Pair, Result,
-    Resumable, Split, State, Values, WordClass,
+    Collect, Cut, Emit, Engine, Group, Identity, Input, Job, Keep, Options, Order, Pair, Reduce,
+    Result, Resumable, Split, State, Values, WordClass,
 };
 
 type Index = BTreeMap<Vec<u8>, Vec<(usize, u64)>>;
@@ -241,6 +241,55 @@ fn a_reduce_that_panics_fails_its_job_alone() {
     let result = engine.job(&median_places()).run(Input::bytes("to poison or not"));
     error_saying(&engine, result, &["the reduce stage", "no median"]);
     assert_works(&engine);
+}
+
+/// A reduce that knows how many values each key has.
+struct OfTwo;
+
+impl Reduce for OfTwo {
+    type Value = u64;
+    type Output = u64;
+
+    fn reduce(_: &[u8], values: Values<'_, u64>) -> u64 {
+        let offsets: Vec<u64> = values.collect();
+        assert_eq!(offsets.len(), 2, "each word comes twice");
+        offsets[1] - offsets[0]
+    }
+
+    fn rank(a: &u64, b: &u64) -> Ordering {
+        a.cmp(b)
+    }
+}
+
+/// The distance of the two places of each word.
+struct Distances;
+
+impl Job for Distances {
+    type Key = [u8];
+    type Combine = Group<OfTwo>;
+
+    fn cut(&self) -> Cut {
+        Cut::around(WordClass::Whitespace)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        split.fields().for_each(|word| emit.emit(word, split.offset_of(word)));
+        Ok(())
+    }
+}
+
+/// A function of all values of a key never sees a part of them, also where the ranges of the answer are chosen.
+#[test]
+fn a_reduce_sees_all_values_of_a_key() {
+    let half: String = (0..20_000).map(|number| format!("w{number:06} ")).collect();
+    let text = half.repeat(2);
+    for order in [Order::Key, Order::Value] {
+        let options = Options { order, container: Append, ..Options::default() };
+        let input = Input::bytes(text.clone());
+        let output = engine(2).job(&Distances).options(&options).run(input).unwrap();
+        assert!(output.len() == 20_000);
+        assert!(output.iter().unwrap().all(|(_, distance)| distance == half.len() as u64));
+    }
 }
 
 /// Lists go to disk and come back in the order of the input; a reduce sees them whole.
