@@ -27,6 +27,9 @@ const SAMPLE_BYTES_MOST: usize = 4 << 20;
 /// The memory of a sampled key beside its bytes: a small allocation of its own.
 const KEY_BESIDE_BYTES: usize = 32;
 
+/// Fewer pairs divide nothing: the least of an answer is no splitter.
+const SAMPLE_PAIRS_LEAST: usize = 2;
+
 type Sampled<V> = (V, Box<[u8]>);
 
 /// Pairs of an answer (or of the partial that becomes it), of all parts of it alike.
@@ -70,7 +73,7 @@ impl<V> Sample<V> {
         self.bytes += 2 * size_of::<Sampled<V>>() + KEY_BESIDE_BYTES + key.len();
         let before = self.one_of;
         while self.pairs.len() > SAMPLE_PAIRS_MOST
-            || (self.bytes > self.bytes_most && self.pairs.len() > 2)
+            || (self.bytes > self.bytes_most && self.pairs.len() >= 2 * SAMPLE_PAIRS_LEAST)
         {
             let mut number = 0;
             self.pairs.retain(|_| {
@@ -264,4 +267,33 @@ fn visit<V: Copy>(
         skip = (stride - (len.saturating_sub(skip)) % stride) % stride;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::combine::Count;
+
+    /// Of pairs that are larger than a sample at least two are kept, so that neither side of a splitter is empty.
+    #[test]
+    fn few_huge_pairs_are_divided() {
+        for order in [Order::Key, Order::Value] {
+            for (count, first) in
+                (2..20_u64).flat_map(|count| (0..count).map(move |at| (count, at)))
+            {
+                let numbers = (0..count).map(|at| (at + first) % count);
+                let pairs: Vec<_> =
+                    numbers.map(|number| (number, format!("{number:05}").repeat(1000))).collect();
+                let mut sample = PairSample::<Count>::new(Ranking::new(None), order, 1000);
+                for (number, key) in &pairs {
+                    sample.add(key.as_bytes(), || *number).unwrap();
+                }
+                let splitters = sample.splitters(2);
+                let in_first = pairs.iter().filter(|(value, key)| {
+                    splitters.range_of_pair(PairRef { key: key.as_bytes(), value }) == 0
+                });
+                assert!((1..count as usize).contains(&in_first.count()), "{order:?} {pairs:?}");
+            }
+        }
+    }
 }

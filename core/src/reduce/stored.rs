@@ -154,7 +154,7 @@ pub(super) fn divide<C: Aggregate>(
     spill.scratch().free(&run.extents)?;
     for part in ranges.into_runs() {
         if part.pairs == pairs {
-            // One pair is larger than all others together: nothing is left to divide by.
+            // Only an order that contradicts itself leaves all pairs on one side of a splitter that is not the least.
             push(part, spill, into)?;
         } else {
             divide(part, ranking, order, spill, chunks, into)?;
