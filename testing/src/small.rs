@@ -19,6 +19,8 @@ pub struct Room(Arc<Mutex<Taken>>);
 #[derive(Debug)]
 struct Taken {
     bytes: u64,
+    /// Bytes whose space was given back.
+    freed: u64,
     most: u64,
     /// Calls that failed because nothing is left.
     refused: u64,
@@ -47,7 +49,7 @@ pub struct SmallSink<'w, W> {
 impl Room {
     /// Returns room for this many bytes.
     pub fn of(bytes: u64) -> Room {
-        Room(Arc::new(Mutex::new(Taken { bytes: 0, most: bytes, refused: 0 })))
+        Room(Arc::new(Mutex::new(Taken { bytes: 0, freed: 0, most: bytes, refused: 0 })))
     }
 
     /// Returns room without an end, which counts what is written.
@@ -58,6 +60,11 @@ impl Room {
     /// Returns the bytes that were written.
     pub fn taken(&self) -> u64 {
         self.0.lock().bytes
+    }
+
+    /// Returns the bytes of files of which only these were given back; that leaves no more room.
+    pub fn freed(&self) -> u64 {
+        self.0.lock().freed
     }
 
     /// Returns the number of calls that failed because nothing was left.
@@ -180,6 +187,7 @@ impl StoredFile for SmallFile {
     }
 
     fn punch(&self, range: Range<u64>) -> Result<(), StorageError> {
+        self.room.0.lock().freed += range.end - range.start;
         self.inner.punch(range)
     }
 
@@ -242,6 +250,8 @@ mod tests {
         let mut read = [0; 10];
         small.open("a").unwrap().read_exact_at(&mut read, 0).unwrap();
         assert_eq!(&read, b"0123456789");
+        file.punch(2..6).unwrap();
+        assert_eq!((room.taken(), room.freed()), (10, 4));
         file.set_bytes(2).unwrap();
         small.sync().unwrap();
         small.remove("a").unwrap();

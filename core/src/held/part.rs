@@ -27,6 +27,17 @@ pub(crate) struct Part<C: Aggregate> {
     pub(crate) totals: ReduceTotals,
 }
 
+impl<C: Aggregate> Drop for Part<C> {
+    fn drop(&mut self) {
+        for piece in &self.pieces {
+            if let Piece::Stored(run) = piece {
+                // Space that is not given back is free at the end of the run.
+                let _ = self.stored.scratch.free(&run.extents);
+            }
+        }
+    }
+}
+
 /// Pairs whose files nobody asks for.
 struct Unnamed;
 

@@ -391,10 +391,10 @@ fn merge<C: Aggregate>(
     keeps: bool,
 ) -> Result<()> {
     let mut runs = std::mem::take(partition.runs.runs_mut());
-    merger.merge(&mut runs, receiver)?;
-    if keeps {
+    let merged = merger.merge(&mut runs, receiver);
+    if keeps || merged.is_err() {
         *partition.runs.runs_mut() = runs;
-        return Ok(());
+        return merged;
     }
     Ok(runs.iter().try_for_each(|run| spill.scratch().free(&run.extents))?)
 }

@@ -3,8 +3,8 @@
 
 use crate::jobs::{Mapping, Words, good_lines, mapping, offsets};
 use crate::support::{
-    LITTLE, cases, count_line, engine, error_saying, folder_of, limited, sample_text, text_of,
-    within,
+    LITTLE, cases, count_line, engine, error_saying, folder_of, limited, limited_builder,
+    sample_text, text_of, within,
 };
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -12,12 +12,14 @@ use std::io::Write;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use tegula::holding::{Holding, PARTITIONS, Pull, ReduceTotals};
+use tegula::storage::Disk;
 use tegula::{
     Aggregate, Cancel, Combine, Cut, Emit, Engine, Input, Job, Key, Mean, Min, Options, Order,
     Output, Result, Split, State, WordClass,
 };
+use tegula_testing::{Room, Small};
 
 /// Combines the lengths of words by their first byte, as floats too small to add up in any order.
 struct Lengths<C>(PhantomData<fn(C)>);
@@ -254,6 +256,31 @@ fn holdings_of_little_memory_spill_and_answer_alike() {
         let together = plan.answer(&engines, &job, &input, &options, &shown).unwrap();
         assert!(together == text_of(&alone, count_line), "{exchanges}");
     }
+}
+
+/// Pairs that are dropped, of a map that does not count or of an answer that was sent, leave nothing on disk.
+#[test]
+fn pairs_that_are_dropped_give_their_disk_space_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let room = Room::without_end();
+    let disk = Small::new(Arc::new(Disk::new(folder.path())), room.clone());
+    let engine = limited_builder(LITTLE).storage(Arc::new(disk)).build().unwrap();
+    let text: String = (0..900_000).map(|number| format!("word-{number} ")).collect();
+    let job = Words(WordClass::Whitespace);
+    let options = Options { tile_bytes: Some(1 << 20), ..Options::default() };
+    let holding = engine.hold(&job, Input::bytes(text), &options).unwrap();
+    let tiles = holding.tile_sizes().len() as u32;
+    let in_use = || room.taken() - room.freed();
+
+    let mapped = holding.map(0..tiles, &Cancel::new()).unwrap();
+    assert!(in_use() > 1 << 20, "{} in use", in_use());
+    drop(mapped);
+    assert_eq!(in_use(), 0);
+
+    let part = holding.answer_part(holding.map(0..tiles, &Cancel::new()).unwrap()).unwrap();
+    assert!(in_use() > 1 << 20, "{} in use", in_use());
+    drop(part);
+    assert_eq!(in_use(), 0);
 }
 
 #[test]

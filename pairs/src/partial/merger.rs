@@ -85,8 +85,10 @@ impl<C: Aggregate> Merger<C> {
     ) -> Result<()> {
         while runs.len() > self.fan_in {
             let joined = (runs.len() - self.fan_in + 1).min(self.fan_in);
-            let newest = runs.split_off(runs.len() - joined);
-            runs.push(self.join(&newest)?);
+            let first = runs.len() - joined;
+            let joined = self.join(&runs[first..])?;
+            runs.truncate(first);
+            runs.push(joined);
         }
         self.merge_some(runs, receiver)
     }

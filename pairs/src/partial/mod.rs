@@ -123,6 +123,19 @@ impl<V: Copy> Partial<V> {
     }
 }
 
+impl<V: Copy> Drop for Partial<V> {
+    /// Gives the disk space of the runs back that nobody has taken out.
+    fn drop(&mut self) {
+        let Some(spill) = &self.spill else { return };
+        for number in 0..PARTITIONS {
+            let mut partition = self.partition(number);
+            let runs = partition.runs.runs_mut();
+            // Space that is not given back is free at the end of the run.
+            let _ = runs.iter().try_for_each(|run| spill.scratch().free(&run.extents));
+        }
+    }
+}
+
 /// The partition to which pairs were added last. Its lock is kept, because many pairs of one partition follow
 /// each other.
 struct Current<'p, V: Copy> {
