@@ -158,14 +158,13 @@ final class Incoming {
 
         private void fetch(int[] own, boolean objects) throws IOException {
             List<Run> copies;
-            try (InputStream stream = sources.open(output, own, objects)) {
-                try {
-                    begin(stream);
-                    facts = new RunDecoder(stream, own.length, live, job.memory(), job.disk(), job.conf());
-                    copies = facts.read(output.refs().size());
-                } finally {
-                    end(stream);
-                }
+            InputStream stream = sources.open(output, own, objects);
+            try (stream) {
+                begin(stream);
+                facts = new RunDecoder(stream, own.length, live, job.memory(), job.disk(), job.conf());
+                copies = facts.read(output.refs().size());
+            } finally {
+                end(stream); // only now: it may also wait for its end when it is closed
             }
             if (released) {
                 copies.forEach(Run::release);
