@@ -244,7 +244,7 @@ mod tests {
             assert!(matches!(refused, Err(StorageError::Full { .. })));
         }
         assert_eq!(
-            SmallSink::new(&mut Vec::new(), room).write(b"c").unwrap_err().raw_os_error(),
+            SmallSink::new(&mut Vec::new(), room.clone()).write(b"c").unwrap_err().raw_os_error(),
             Some(28)
         );
         let mut read = [0; 10];
