@@ -116,9 +116,19 @@ final class JvmLauncher implements PlaceLauncher {
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         children.put(invitation.number(), new Child(process, own));
-        process.getOutputStream().write((invitation.secret() + "\n").getBytes(StandardCharsets.US_ASCII));
-        process.getOutputStream().flush();
+        tell(process, invitation.secret());
         LOG.debug("Place {} is process {}", invitation.number(), process.pid());
+    }
+
+    /** A JVM that ends before it reads its secret, because of its options, is one that has ended early, like any other. */
+    private static void tell(Process process, String secret) {
+        try {
+            process.getOutputStream().write((secret + "\n").getBytes(StandardCharsets.US_ASCII));
+            process.getOutputStream().flush();
+        } catch (IOException e) {
+            LOG.debug("Process {} does not take its secret", process.pid(), e);
+            process.destroyForcibly();
+        }
     }
 
     @Override

@@ -33,8 +33,8 @@ final class RemoteFault extends Exception {
     }
 
     /**
-     * Returns the same as a fault of files, which programs tell apart by its class: of the class that it had, if this JVM has it and
-     * can make it of a message.
+     * Returns the same as a fault of files, which programs tell apart by its class: of the class that it had, if this JVM has it
+     * and can make it of a message.
      */
     IOException ofFiles() {
         int colon = text.indexOf(": ");

@@ -94,8 +94,8 @@ public abstract class Attempt implements AttemptHandle {
             workUntilStopped();
             commit(context);
         } catch (Throwable e) {
-            TaskProcesses.end(Set.of(id.toString()));
             abandonCopies();
+            TaskProcesses.end(Set.of(id.toString()));
             FileCommit.abort(committer, context);
             throw e;
         } finally {
