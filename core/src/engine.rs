@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// An engine: many jobs may run on it, one after another and at once, from any threads. Its workers
 /// and its memory are kept between jobs.
 pub struct Engine {
-    pub(crate) core: Arc<Core>,
+    core: Arc<Core>,
 }
 
 /// The options of an engine. [`Engine::builder`] begins one.

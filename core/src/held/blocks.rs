@@ -219,9 +219,14 @@ pub(super) fn drop_pairs<V: Copy>(
 mod tests {
     use super::*;
     use crate::combine::Combine;
-    use crate::engine::Engine;
+    use crate::core::Core;
+    use crate::memory::{BlockPool, Budget};
     use crate::options::Options;
+    use crate::schedule::{Placement, Pool};
     use crate::sizing::Shares;
+    use crate::storage::Disk;
+    use crate::topology::Topology;
+    use std::sync::Arc;
 
     /// A combine that no two values get through.
     struct Fussy;
@@ -265,11 +270,21 @@ mod tests {
 
     #[test]
     fn a_panic_of_the_jobs_code_while_pairs_are_spilled_is_an_error() {
-        let limited = Engine::builder().workers(1).memory_bytes(64 << 20).held_bytes(0);
-        let (engine, options) = (limited.build().unwrap(), Options::default());
-        let context = RunContext::open(&engine.core, &options).unwrap();
-        let shares = engine.core.shares::<Fussy>(1 << 16, 0, 1).unwrap();
-        let room = Room::new(&engine.core, Shares { partial_bytes: 0, ..shares });
+        let topology = Topology::detect();
+        let shares = Shares { partial_bytes: 0, ..Shares::new(&topology, 64 << 20, 1) };
+        let core = Core {
+            pool: Pool::new(1, |_| ()).unwrap(),
+            placement: Placement::new(&topology, 1),
+            blocks: BlockPool::new(Budget::new(None)),
+            topology,
+            is_here: true,
+            limit_bytes: Some(64 << 20),
+            beside_bytes: 0,
+            storage: Arc::new(Disk::new(std::env::temp_dir())),
+        };
+        let options = Options::default();
+        let context = RunContext::open(&core, &options).unwrap();
+        let room = Room::new(&core, shares);
         let partial = room.partial();
         (1..=2).for_each(|value| partial.restore(false).put(b"key", value).unwrap());
         let spilled = fold::<Fussy>(&context, &partial, &room);
