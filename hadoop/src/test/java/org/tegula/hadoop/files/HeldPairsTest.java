@@ -71,10 +71,11 @@ class HeldPairsTest {
         assertTrue(files.hold(root));
     }
 
+    /** What tasks of other tests took may go meanwhile. */
     @AfterEach
     void delete() throws IOException {
         files.delete(root, true);
-        assertEquals(before, cache.usedBytes());
+        assertTrue(cache.usedBytes() <= before, () -> cache.usedBytes() + " bytes, not " + before);
     }
 
     private SequencePairsWriter writer(Path file, boolean promised, Class<?> valueType) throws IOException {
