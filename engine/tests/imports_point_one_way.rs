@@ -21,6 +21,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "failure",
             "process",
             "relocation",
+            "control_group",
             "memory",
             "progress",
             "timeline",
