@@ -69,7 +69,7 @@ fn generated_records_are_sorted_and_found_to_be() {
         assert!(report.ends_with("duplicates  0\norder       right\n"), "{report}");
     }
     // The figures of many splits may go to disk, and are the same.
-    let little = ["teravalidate", &sorted, "--split", "100", "--memory", "12M", "-j", "1"];
+    let little = ["teravalidate", &sorted, "--split", "100", "--memory", "33M", "-j", "1"];
     assert_eq!(text(run(&little)), text(run(&["teravalidate", &sorted])));
     check_fault(&run(&["teravalidate", &sorted, &sorted]), 2, &["is named twice"]);
     assert_eq!(names(folder.path()), ["rows", "sorted"]);
