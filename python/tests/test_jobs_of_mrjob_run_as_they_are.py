@@ -375,6 +375,7 @@ def check(folder: Path, *job: str, runner: str = "inline") -> str:
     return done.stderr
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("is_absolute", [False, True])
 def test_a_file_without_a_guard_runs_its_job_once(
     is_absolute: bool, tmp_path: Path
@@ -389,6 +390,7 @@ def test_a_file_without_a_guard_runs_its_job_once(
     check(tmp_path, "job.py", str(log) if is_absolute else log.name)
 
 
+@pytest.mark.once
 def test_a_runner_that_is_made_without_a_guard_is_named(tmp_path: Path) -> None:
     job = JOBS["combined"].partition("if __name__")[0]
     job += 'with Words(["text.txt"]).make_runner() as runner:\n    runner.run()\n'
@@ -399,6 +401,7 @@ def test_a_runner_that_is_made_without_a_guard_is_named(tmp_path: Path) -> None:
     assert 'put that below if __name__ == "__main__":' in done.stderr
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("sorts", [True, False])
 def test_a_combiner_gets_keys_and_values_in_the_order_of_mrjob(
     sorts: bool, tmp_path: Path
@@ -410,6 +413,7 @@ def test_a_combiner_gets_keys_and_values_in_the_order_of_mrjob(
     check(tmp_path, "job.py", "text.txt")
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", TASKS)
 def test_each_task_has_its_own_place_number_and_folder(
     name: str, tmp_path: Path
@@ -423,6 +427,7 @@ def test_each_task_has_its_own_place_number_and_folder(
     check(tmp_path, "job.py", "rows.csv", "more.csv")
 
 
+@pytest.mark.once
 def test_compressed_input_is_several_tasks(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(TASKS["rows below a header"])
     rows = "".join(f"{n},{n * n}\n" for n in range(100_000))
@@ -430,6 +435,7 @@ def test_compressed_input_is_several_tasks(tmp_path: Path) -> None:
     check(tmp_path, "job.py", "rows.csv.gz")
 
 
+@pytest.mark.once
 def test_input_without_lines_is_mapped(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(FINAL)
     (tmp_path / "text.txt").write_text("a\n")
@@ -439,6 +445,7 @@ def test_input_without_lines_is_mapped(tmp_path: Path) -> None:
         check(tmp_path, "job.py", *job)
 
 
+@pytest.mark.once
 def test_what_a_mapper_prints_is_taken_as_of_a_process(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(TELLS)
     names = [f"{number}.txt" for number in range(5)]
@@ -450,6 +457,7 @@ def test_what_a_mapper_prints_is_taken_as_of_a_process(tmp_path: Path) -> None:
     assert said.count("a task ends") == 5
 
 
+@pytest.mark.once
 def test_modules_of_py_files_are_found(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(IMPORTS)
     (tmp_path / "text.txt").write_text("a\n")

@@ -38,7 +38,7 @@ class RegisteredComparatorsTest {
     Path folder;
 
     @ParameterizedTest
-    @CsvSource({"PLAIN, 60, false", "PLAIN, 20, true", "BACKWARDS, 20, false"})
+    @CsvSource({"PLAIN, 30, false", "PLAIN, 10, true", "BACKWARDS, 10, false"})
     void jobsSideBySideHaveTheOutputOfTheLocalRunner(Keys keys, int jobs, boolean combines) throws Exception {
         Path in = Files.createDirectories(folder.resolve("in"));
         for (int i = 0; i < MAPS; i++) {
