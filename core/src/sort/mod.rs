@@ -112,9 +112,14 @@ pub(crate) fn run(
     let mut partitioned = context.time(Stage::Map, || passes.partition())?;
     let mut to = to;
     let written = context.time(Stage::Merge, || passes.write(&mut partitioned, &mut to))?;
-    // Before a state lets the records go.
-    to.commit()?;
-    saving.map_or(Ok(()), Saving::finish)?;
+    let stands = to.commit()?;
+    match saving.map_or(Ok(()), Saving::finish) {
+        // A state that cannot let the records go has them for a next run.
+        Err(error) if stands => {
+            tracing::debug!(target: "tegula::state", %error, "the records are not let go");
+        }
+        finished => finished?,
+    }
 
     let Partitioned { records, bytes, splits, ahead, unit_bytes, spread, .. } = partitioned;
     let (bad_records, bad_first) = plan.torn.finish(plan);
@@ -362,10 +367,11 @@ impl SortTo<'_> {
         }
     }
 
-    fn commit(self) -> Result<()> {
+    /// Gives a file its name. Returns whether it has one, so that the answer stands whatever follows.
+    fn commit(self) -> Result<bool> {
         match self {
-            SortTo::File(file) => Ok(file.commit()?),
-            SortTo::Writer(..) => Ok(()),
+            SortTo::File(file) => Ok(file.commit().map(|()| true)?),
+            SortTo::Writer(..) => Ok(false),
         }
     }
 }
