@@ -148,7 +148,7 @@ impl Job for TextPoints {
 
 impl Resumable for TextPoints {
     fn identity(&self) -> Identity {
-        Identity::new("linreg", 2).with("points", "text")
+        Identity::new("linreg", 3).with("points", "text")
     }
 
     fn sees(&self) -> Sees {

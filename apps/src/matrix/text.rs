@@ -79,20 +79,20 @@ impl Job for Rows {
     }
 }
 
-/// Iterates the numbers of a line; a malformed number is returned as its bytes, and so is what is before, between or
-/// after commas and has no number.
+/// Iterates the numbers of a line; a malformed number is returned as its bytes. An empty field before, between or after
+/// commas comes first.
 pub(crate) fn numbers(line: &[u8]) -> impl Iterator<Item = Result<f64, &[u8]>> {
-    let has_commas = line.contains(&b',');
-    line.split(|byte| *byte == b',').flat_map(move |field| {
-        let lacks = has_commas && field.trim_ascii().is_empty();
-        let words = field.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        words.map(number).chain(lacks.then_some(Err(field)))
-    })
+    let words = line.split(|byte| byte.is_ascii_whitespace() || *byte == b',');
+    let numbers = words.filter(|word| !word.is_empty()).map(|word| {
+        let value = std::str::from_utf8(word).ok().and_then(|text| text.parse::<f64>().ok());
+        value.filter(|value| value.is_finite()).ok_or(word)
+    });
+    empty_field(line).map(Err).into_iter().chain(numbers)
 }
 
-fn number(word: &[u8]) -> Result<f64, &[u8]> {
-    let value = std::str::from_utf8(word).ok().and_then(|text| text.parse::<f64>().ok());
-    value.filter(|value| value.is_finite()).ok_or(word)
+fn empty_field(line: &[u8]) -> Option<&[u8]> {
+    memchr::memchr(b',', line)?;
+    line.split(|byte| *byte == b',').find(|field| field.trim_ascii().is_empty())
 }
 
 /// Returns the message for a malformed number.

@@ -122,6 +122,11 @@ fn or_say_why_there_is_none() {
         ("1 2\n1 x\n", Points::Text, "memory, line 2, byte 6: \"x\" is no finite number"),
         ("1 2\n1\n", Points::Text, "memory, line 2, byte 4: not a point"),
         ("1 2\n1 2 3\n", Points::Text, "memory, line 2, byte 4: not a point"),
+        (
+            "1 2\n3,,4\n",
+            Points::Text,
+            "memory, line 2, byte 6: no number before, between or after commas",
+        ),
         ("1 inf\n", Points::Text, "no finite number"),
         ("1e200 1\n2 2\n", Points::Text, "beyond the largest number"),
         ("abc", Points::Bytes, "memory: 3 bytes is no multiple of the record size 2"),

@@ -2,7 +2,8 @@
 
 use crate::jobs::Words;
 use crate::support::{engine, error_saying, has_little_address_space, with_address_space};
-use tegula::{Cut, Emit, Engine, Error, Input, Job, Options, Result, Split, Sum, WordClass};
+use tegula::WordClass;
+use tegula::{Cut, Emit, Engine, Error, Input, Job, Options, Result, Sort, SortTo, Split, Sum};
 
 /// Records of no size.
 struct Nothing;
@@ -46,6 +47,10 @@ fn splits_without_a_number_are_refused() {
     let options = Options { split_bytes: Some(1), ..Options::default() };
     let input = Input::paths([&path]).unwrap();
     let result = engine.job(&Words(WordClass::Whitespace)).options(&options).run(input);
+    error_saying(&engine, result, &["split_bytes: more than 2^32", "larger splits"]);
+    let (input, mut sorted) = (Input::paths([&path]).unwrap(), Vec::new());
+    let to = SortTo::Writer(&mut sorted, &path);
+    let result = engine.sort(&Sort::lines(), input, to, &options);
     error_saying(&engine, result, &["split_bytes: more than 2^32", "larger splits"]);
 }
 

@@ -71,7 +71,7 @@ class HeldPairsTest {
         assertTrue(files.hold(root));
     }
 
-    /** What tasks of other tests took may go meanwhile. */
+    /** What other tests of this JVM left in memory may go to the disk meanwhile. */
     @AfterEach
     void delete() throws IOException {
         files.delete(root, true);
