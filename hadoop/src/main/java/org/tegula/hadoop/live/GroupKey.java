@@ -12,7 +12,6 @@ import org.apache.hadoop.io.Text;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.io.serializer.Deserializer;
 import org.apache.hadoop.mapred.JobConf;
-import org.apache.hadoop.util.ReflectionUtils;
 import org.tegula.hadoop.run.KeyOrders;
 
 /**
@@ -33,7 +32,7 @@ public final class GroupKey implements RawComparator<Object> {
             LongWritable.class, LongWritable.Comparator.class,
             NullWritable.class, NullWritable.Comparator.class);
 
-    private final JobConf conf;
+    private final ObjectCopier copier;
     private final RawComparator<Object> groups;
     private Next next = Next.OF_ANOTHER_GROUP;
     private Object key;
@@ -47,7 +46,7 @@ public final class GroupKey implements RawComparator<Object> {
     }
 
     private GroupKey(JobConf conf, RawComparator<Object> groups) {
-        this.conf = conf;
+        this.copier = new ObjectCopier(conf);
         this.groups = groups;
     }
 
@@ -102,7 +101,7 @@ public final class GroupKey implements RawComparator<Object> {
             return emitted;
         }
         if (copy == null) {
-            copy = ReflectionUtils.copy(conf, key, null);
+            copy = copier.copy(key);
         }
         return copy;
     }

@@ -3,17 +3,17 @@ package org.tegula.hadoop.task;
 import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapreduce.RecordReader;
-import org.apache.hadoop.util.ReflectionUtils;
+import org.tegula.hadoop.live.ObjectCopier;
 
 /** A record reader that gives every pair objects of its own, whatever the program's reader does with its objects. */
 final class NewFreshReader extends NewWrappedReader {
-    private final Configuration conf;
+    private final ObjectCopier copier;
     private Object key;
     private Object value;
 
     NewFreshReader(RecordReader<?, ?> real, Configuration conf) {
         super(real);
-        this.conf = conf;
+        copier = new ObjectCopier(conf);
     }
 
     @Override
@@ -21,13 +21,9 @@ final class NewFreshReader extends NewWrappedReader {
         if (!super.nextKeyValue()) {
             return false;
         }
-        key = copy(real.getCurrentKey());
-        value = copy(real.getCurrentValue());
+        key = copier.copy(real.getCurrentKey());
+        value = copier.copy(real.getCurrentValue());
         return true;
-    }
-
-    private Object copy(Object object) throws IOException {
-        return object == null ? null : ReflectionUtils.copy(conf, object, null);
     }
 
     @Override

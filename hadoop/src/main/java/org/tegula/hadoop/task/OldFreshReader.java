@@ -3,15 +3,18 @@ package org.tegula.hadoop.task;
 import java.io.IOException;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.RecordReader;
-import org.apache.hadoop.util.ReflectionUtils;
+import org.tegula.hadoop.live.ObjectCopier;
 
 /**
  * A record reader of the {@code mapred} interface that gives every pair objects of its own. A program's reader may let the
- * objects that it fills refer to a buffer that it fills again, so they are copied; Hadoop's own readers fill new ones.
+ * objects that it fills refer to a buffer that it fills again, so they are copied; Hadoop's own readers fill new ones, and so
+ * does every reader whose objects cannot be copied.
  */
 final class OldFreshReader extends OldWrappedReader implements OwnedPairs {
-    private final boolean lends;
-    private final JobConf conf;
+    /** Null if new objects are filled. */
+    private ObjectCopier copier;
+
+    private boolean begun;
     private Object lentKey;
     private Object lentValue;
     private Object key;
@@ -22,13 +25,24 @@ final class OldFreshReader extends OldWrappedReader implements OwnedPairs {
      */
     OldFreshReader(RecordReader<?, ?> real, boolean lends, JobConf conf) {
         super(real);
-        this.lends = lends;
-        this.conf = conf;
+        copier = lends ? new ObjectCopier(conf) : null;
     }
 
     @Override
     public boolean advance() throws IOException {
-        return lends ? advanceByCopy() : advanceByNew();
+        if (copier != null && !begun) {
+            begin();
+        }
+        return copier == null ? advanceByNew() : advanceByCopy();
+    }
+
+    private void begin() {
+        begun = true;
+        lentKey = createKey();
+        lentValue = createValue();
+        if (!copier.canCopy(lentKey) || !copier.canCopy(lentValue)) {
+            copier = null;
+        }
     }
 
     private boolean advanceByNew() throws IOException {
@@ -38,20 +52,12 @@ final class OldFreshReader extends OldWrappedReader implements OwnedPairs {
     }
 
     private boolean advanceByCopy() throws IOException {
-        if (lentKey == null && lentValue == null) {
-            lentKey = createKey();
-            lentValue = createValue();
-        }
         if (!next(lentKey, lentValue)) {
             return false;
         }
-        key = copy(lentKey);
-        value = copy(lentValue);
+        key = copier.copy(lentKey);
+        value = copier.copy(lentValue);
         return true;
-    }
-
-    private Object copy(Object object) throws IOException {
-        return object == null ? null : ReflectionUtils.copy(conf, object, null);
     }
 
     @Override
