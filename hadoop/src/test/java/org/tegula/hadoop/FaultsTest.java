@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.Text;
@@ -309,6 +310,21 @@ class FaultsTest extends FaultTests {
         assertEquals(Set.of(1), COMMITS);
     }
 
+    /** Neither is it abandoned for its silence, nor does its task commit a second time. */
+    @Test
+    void anAttemptThatCommitsForLongCommitsAlone() throws Exception {
+        conf.setInt("mapreduce.task.timeout", 700);
+        conf.setInt("mapreduce.task.timeout.check-interval-ms", 50);
+        COMMITS.clear();
+        Job job = job();
+        job.setNumReduceTasks(0);
+        job.setOutputFormatClass(LongCommit.class);
+        assertTrue(job.waitForCompletion(false));
+        assertEquals(Set.of(0), COMMITS);
+        assertEquals(
+                0, job.getCounters().findCounter(JobCounter.NUM_FAILED_MAPS).getValue());
+    }
+
     /** All slots are taken by tasks that wait, so that the last one waits in the queue. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
@@ -437,6 +453,25 @@ class FaultsTest extends FaultTests {
                     if (task.getTaskAttemptID().getId() == 0) {
                         lateEnd.countDown();
                     }
+                }
+            };
+        }
+    }
+
+    /** Whose committer gives no sign of life for longer than it may, and does not hear that it is told to stop. */
+    static class LongCommit extends TextOutputFormat<Text, IntWritable> {
+        @Override
+        public synchronized OutputCommitter getOutputCommitter(TaskAttemptContext context) throws IOException {
+            return new FileOutputCommitter(getOutputPath(context), context) {
+                @Override
+                public void commitTask(TaskAttemptContext task) throws IOException {
+                    COMMITS.add(task.getTaskAttemptID().getId());
+                    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(1500);
+                    while (System.nanoTime() < end) {
+                        LockSupport.parkNanos(end - System.nanoTime());
+                        Thread.interrupted();
+                    }
+                    super.commitTask(task);
                 }
             };
         }

@@ -41,7 +41,6 @@ import org.tegula.hadoop.place.PlacedJob;
 import org.tegula.hadoop.place.Places;
 import org.tegula.hadoop.run.SpillFiles;
 import org.tegula.hadoop.task.AttemptHandle;
-import org.tegula.hadoop.task.Commits;
 import org.tegula.hadoop.task.JobResources;
 import org.tegula.hadoop.task.SplitFile;
 
@@ -107,7 +106,7 @@ public final class Job implements JobFacts {
                 bufferBytes,
                 new SplitFile(folder.splitFile()),
                 SpareSlots.NONE,
-                Commits.BY_ATTEMPTS);
+                this::mayCommit);
         this.history = HistoryFolder.of(conf).map(JobHistory::new);
         this.user = UserGroupInformation.getCurrentUser();
         this.state = new JobState(
@@ -292,6 +291,10 @@ public final class Job implements JobFacts {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    private synchronized boolean mayCommit(TaskAttemptID attempt) {
+        return stage != null && stage.mayCommit(attempt);
     }
 
     /** Ends the job, because a place has lost what the job had there. */

@@ -18,13 +18,15 @@ import org.tegula.hadoop.task.AttemptHandle;
 
 /**
  * All tasks of one kind of a job: each is tried until it succeeds or has failed as often as it may. An attempt that was told to
- * stop, or gives no sign of life, and does not return is abandoned; its later results are ignored.
+ * stop, or gives no sign of life, and does not return is abandoned; its later results are ignored. One that commits is not: it
+ * could not be kept from that any more, and its task must not commit twice.
  */
 final class Stage {
     private static final Logger LOG = LoggerFactory.getLogger(Stage.class);
-    private static final long GRACE_MILLIS = 5000;
+    static final long GRACE_MILLIS = 5000;
 
     private final StageRules rules;
+    private final long graceMillis;
     private final Slots.Line line;
     private final Work work;
     private final List<TaskState> tasks;
@@ -56,8 +58,16 @@ final class Stage {
     }
 
     Stage(List<TaskState> tasks, StageRules rules, Slots.Line line, Work work) {
+        this(tasks, rules, GRACE_MILLIS, line, work);
+    }
+
+    /**
+     * @param graceMillis for how long an attempt that was told to stop is waited for
+     */
+    Stage(List<TaskState> tasks, StageRules rules, long graceMillis, Slots.Line line, Work work) {
         this.tasks = tasks;
         this.rules = rules;
+        this.graceMillis = graceMillis;
         this.line = line;
         this.work = work;
         this.pending = new ArrayDeque<>(tasks);
@@ -115,6 +125,17 @@ final class Stage {
         return false;
     }
 
+    /** Lets an attempt commit, if it is still wanted; from then on nobody takes its place until it has returned. */
+    synchronized boolean mayCommit(TaskAttemptID id) {
+        for (Running each : running.values()) {
+            if (each.id.equals(id)) {
+                each.commits |= !each.ending && !stopped && failure == null;
+                return each.commits;
+            }
+        }
+        return false;
+    }
+
     private void start(TaskState task) {
         Running attempt = new Running(task, task.nextAttempt());
         running.put(task, attempt);
@@ -123,6 +144,7 @@ final class Stage {
 
     private long firstToLeave() {
         return running.values().stream()
+                .filter(each -> !each.commits)
                 .mapToLong(each -> each.leaveMillis)
                 .min()
                 .orElse(Long.MAX_VALUE);
@@ -130,7 +152,7 @@ final class Stage {
 
     private void leaveStopped() {
         for (Running each : new ArrayList<>(running.values())) {
-            if (each.attempt != null && each.leaveMillis <= System.currentTimeMillis()) {
+            if (each.attempt != null && !each.commits && each.leaveMillis <= System.currentTimeMillis()) {
                 each.leave();
                 failed(each, null);
             }
@@ -144,18 +166,27 @@ final class Stage {
         for (Running each : new ArrayList<>(running.values())) {
             if (each.attempt != null
                     && TimeUnit.NANOSECONDS.toMillis(each.attempt.silentNanos()) > rules.timeoutMillis()) {
-                each.stop();
-                each.piece.leave();
-                each.verdict = each.id + " failed to report status for " + rules.timeoutMillis() / 1000 + " seconds"
-                        + each.attempt.where();
-                failed(each, null);
+                endSilent(each);
             }
+        }
+    }
+
+    private void endSilent(Running each) {
+        if (each.commits && each.ending) {
+            return; // it was told already
+        }
+        each.stop();
+        each.verdict = each.id + " failed to report status for " + rules.timeoutMillis() / 1000 + " seconds"
+                + each.attempt.where();
+        if (!each.commits) {
+            each.piece.leave();
+            failed(each, null);
         }
     }
 
     private void stopAll() throws InterruptedException {
         new ArrayList<>(running.values()).forEach(Running::stop);
-        long end = System.currentTimeMillis() + GRACE_MILLIS;
+        long end = System.currentTimeMillis() + graceMillis;
         while (!running.isEmpty() && System.currentTimeMillis() < end) {
             wait(Math.max(1, end - System.currentTimeMillis()));
         }
@@ -235,6 +266,7 @@ final class Stage {
         private Slots.Piece piece;
         private AttemptHandle attempt;
         private boolean ending;
+        private boolean commits;
         /** When it is abandoned if it has not returned by then. */
         private long leaveMillis = Long.MAX_VALUE;
 
@@ -268,7 +300,7 @@ final class Stage {
 
         void stop() {
             if (!ending) {
-                leaveMillis = System.currentTimeMillis() + GRACE_MILLIS;
+                leaveMillis = System.currentTimeMillis() + graceMillis;
             }
             ending = true;
             if (attempt != null) {

@@ -48,7 +48,8 @@ final class RemoteAttempt implements AttemptHandle {
         boolean leavesCommit = answer.readBoolean();
         output = op == Op.MAP ? MapOutput.read(answer) : null;
         if (leavesCommit) {
-            FileCommit.run(part.conf(), id, () -> stopped, () -> heardNanos = System.nanoTime());
+            FileCommit.run(
+                    part.conf(), id, any -> !stopped && part.mayCommit(this), () -> heardNanos = System.nanoTime());
         }
     }
 

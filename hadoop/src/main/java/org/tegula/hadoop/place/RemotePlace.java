@@ -211,11 +211,11 @@ final class RemotePlace implements Place, PairCache.Listener {
         return Body.EMPTY;
     }
 
-    private boolean mayCommit(String attempt) {
+    private boolean mayCommit(String attempt) throws IOException {
         for (RemotePlaceJob job : jobs) {
             RemoteAttempt running = job.running(attempt);
             if (running != null) {
-                return !running.isStopped();
+                return !running.isStopped() && job.mayCommit(running);
             }
         }
         return false;

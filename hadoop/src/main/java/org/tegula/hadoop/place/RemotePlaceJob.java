@@ -149,6 +149,11 @@ final class RemotePlaceJob implements PlaceJob {
         BlockNews.read(answer, job.resources().cache());
     }
 
+    /** Whether an attempt that is about to commit, or whose files are, is still waited for. */
+    boolean mayCommit(RemoteAttempt attempt) throws IOException {
+        return job.resources().commits().mayCommit(attempt.id());
+    }
+
     /** The job's configuration, in the JVM of the driver. */
     JobConf conf() {
         return job.resources().conf();

@@ -1,7 +1,6 @@
 package org.tegula.hadoop.task;
 
 import java.io.IOException;
-import java.util.function.BooleanSupplier;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.FileOutputFormat;
@@ -46,12 +45,12 @@ public final class FileCommit {
      *
      * @param job the configuration of the job
      * @param attempt its name
-     * @param isStopped whether nobody waits for it any more
+     * @param commits whom to ask whether it is still waited for
      * @param progress is run as long as files are renamed
      * @throws IOException if a file cannot be renamed
      * @throws InterruptedException if the attempt was stopped
      */
-    public static void run(JobConf job, TaskAttemptID attempt, BooleanSupplier isStopped, Runnable progress)
+    public static void run(JobConf job, TaskAttemptID attempt, Commits commits, Runnable progress)
             throws IOException, InterruptedException {
         TaskAttemptContext context = new TaskAttemptContextImpl(job, attempt) {
             @Override
@@ -61,7 +60,7 @@ public final class FileCommit {
         };
         FileOutputCommitter committer = new FileOutputCommitter(FileOutputFormat.getOutputPath(job), context);
         try {
-            if (isStopped.getAsBoolean()) {
+            if (!commits.mayCommit(attempt)) {
                 throw new InterruptedException("The attempt was stopped before it was committed");
             }
             if (committer.needsTaskCommit(context)) {
