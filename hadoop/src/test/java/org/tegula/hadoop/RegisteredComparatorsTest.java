@@ -38,7 +38,7 @@ class RegisteredComparatorsTest {
     Path folder;
 
     @ParameterizedTest
-    @CsvSource({"PLAIN, 30, false", "PLAIN, 10, true", "BACKWARDS, 10, false"})
+    @CsvSource({"PLAIN, 30, false", "PLAIN, 10, true", "BACKWARDS, 10, false", "CONFIGURED, 5, false"})
     void jobsSideBySideHaveTheOutputOfTheLocalRunner(Keys keys, int jobs, boolean combines) throws Exception {
         Path in = Files.createDirectories(folder.resolve("in"));
         for (int i = 0; i < MAPS; i++) {
@@ -70,7 +70,8 @@ class RegisteredComparatorsTest {
     /** Keys by the way in which their comparator was made. */
     enum Keys {
         PLAIN(Plain.class, DrawsPlain.class),
-        BACKWARDS(Backwards.class, DrawsBackwards.class);
+        BACKWARDS(Backwards.class, DrawsBackwards.class),
+        CONFIGURED(Configured.class, DrawsConfigured.class);
 
         private final Class<?> type;
         private final Class<? extends Draws> mapper;
@@ -154,6 +155,29 @@ class RegisteredComparatorsTest {
         }
     }
 
+    /** Whose comparator was told the order after it was made. */
+    static class Configured extends Number {
+        static {
+            Order order = new Order();
+            order.sign = -1;
+            WritableComparator.define(Configured.class, order);
+        }
+
+        private static final class Order extends WritableComparator {
+            private int sign = 1;
+
+            Order() {
+                super(Configured.class, true);
+            }
+
+            @Override
+            @SuppressWarnings({"rawtypes", "unchecked"})
+            public int compare(WritableComparable left, WritableComparable right) {
+                return sign * left.compareTo(right);
+            }
+        }
+    }
+
     abstract static class Draws extends Mapper<LongWritable, Text, Number, IntWritable> {
         abstract Number make();
 
@@ -179,6 +203,13 @@ class RegisteredComparatorsTest {
         @Override
         Number make() {
             return new Backwards();
+        }
+    }
+
+    static class DrawsConfigured extends Draws {
+        @Override
+        Number make() {
+            return new Configured();
         }
     }
 

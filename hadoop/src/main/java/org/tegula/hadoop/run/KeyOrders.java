@@ -1,6 +1,11 @@
 package org.tegula.hadoop.run;
 
+import java.lang.reflect.Modifier;
 import java.util.Arrays;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.apache.hadoop.io.DataInputBuffer;
+import org.apache.hadoop.io.DataOutputBuffer;
 import org.apache.hadoop.io.RawComparator;
 import org.apache.hadoop.io.WritableComparator;
 import org.apache.hadoop.mapred.JobConf;
@@ -14,6 +19,9 @@ import org.apache.hadoop.util.ReflectionUtils;
  */
 @SuppressWarnings("rawtypes") // types of keys are known to the comparators alone
 public final class KeyOrders {
+    /** Fields of these types are for the work of a comparator, and no part of its order. */
+    private static final Set<Class<?>> BUFFERS = Set.of(DataInputBuffer.class, DataOutputBuffer.class);
+
     private KeyOrders() {}
 
     /**
@@ -65,8 +73,22 @@ public final class KeyOrders {
                 && type.getClassLoader() == WritableComparator.class.getClassLoader();
     }
 
-    /** Whether every instance was made without arguments. Of others, a new one may order keys in another way. */
+    /**
+     * Whether every instance was made without arguments, and has nothing that could be set afterwards. Of others, a new one may
+     * order keys in another way.
+     */
     private static boolean hasOneForm(Class<?> type) {
+        return takesNoArguments(type)
+                && Stream.<Class<?>>iterate(type, each -> each != WritableComparator.class, Class::getSuperclass)
+                        .allMatch(KeyOrders::hasOnlyBuffers);
+    }
+
+    private static boolean hasOnlyBuffers(Class<?> type) {
+        return Arrays.stream(type.getDeclaredFields())
+                .allMatch(each -> Modifier.isStatic(each.getModifiers()) || BUFFERS.contains(each.getType()));
+    }
+
+    private static boolean takesNoArguments(Class<?> type) {
         return Arrays.stream(type.getDeclaredConstructors())
                 .filter(each -> !each.isSynthetic())
                 .allMatch(each -> each.getParameterCount() == 0);
