@@ -3,7 +3,10 @@ package org.tegula.hadoop.files;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
@@ -26,6 +29,9 @@ final class HeldFlush {
     private static final long SHUTDOWN_HOURS = 24;
 
     private static final long LOOK_MILLIS = 1000;
+    /** How the names of files begin that are not yet whole. */
+    private static final String HALF = ".tegula-";
+
     static final short USER_CREATES = 0300;
 
     private final Below below;
@@ -56,7 +62,7 @@ final class HeldFlush {
                 for (String name : tree.idle()) {
                     HeldFile file = tree.at(name);
                     if (file != null) {
-                        writeIdle(name, file);
+                        isWritten(name, file);
                     }
                 }
             }
@@ -65,12 +71,15 @@ final class HeldFlush {
         }
     }
 
-    private void writeIdle(String name, HeldFile file) {
+    /** Moves a file to the disk if that is possible; one that cannot go is the last to be tried again. */
+    private boolean isWritten(String name, HeldFile file) {
         try {
             write(name, file);
+            return true;
         } catch (IOException | RuntimeException e) {
             LOG.error("{} was kept in memory and cannot be written: it stays there, and is tried again", name, e);
             file.touch();
+            return false;
         }
     }
 
@@ -164,9 +173,17 @@ final class HeldFlush {
     private boolean write(String name, HeldFile file) throws IOException {
         Path target = below.path(name);
         makeFolder(HeldTree.parent(name));
-        Path half = new Path(target.getParent(), "." + target.getName() + ".tegula-" + System.nanoTime());
-        try (OutputStream out = create(half, file.permission())) {
-            file.writeTo(out);
+        Path half =
+                new Path(target.getParent(), HALF + UUID.randomUUID()); // its own name may be as long as names can be
+        try {
+            try (OutputStream out = create(half, file.permission())) {
+                file.writeTo(out);
+            }
+            disk.setTimes(half, file.modifiedMillis(), -1);
+            if (!isPlaced(half, target, name, file)) {
+                disk.delete(half, false);
+                return false;
+            }
         } catch (PairsLost e) {
             disk.delete(half, false);
             throw e.of(name);
@@ -174,19 +191,22 @@ final class HeldFlush {
             disk.delete(half, false);
             throw e;
         }
-        disk.setTimes(half, file.modifiedMillis(), -1);
-        synchronized (tree) { // a file that has replaced this one must not be replaced by it
-            if (tree.at(name) != file) {
-                disk.delete(half, false);
-                return false;
-            }
-            if (!below.place(half, target)) {
-                disk.delete(half, false);
-            }
-            tree.take(name, file);
-        }
         file.release();
         return true;
+    }
+
+    /** Gives a whole file its name on the disk, if the one in memory still has it: one that has replaced it must not be replaced. */
+    private boolean isPlaced(Path whole, Path target, String name, HeldFile file) throws IOException {
+        synchronized (tree) {
+            if (tree.at(name) != file) {
+                return false;
+            }
+            if (!below.place(whole, target)) {
+                disk.delete(whole, false);
+            }
+            tree.take(name, file);
+            return true;
+        }
     }
 
     private OutputStream create(Path path, FsPermission permission) throws IOException {
@@ -215,13 +235,20 @@ final class HeldFlush {
     }
 
     /** Makes room; false if there is nothing that could go. */
-    boolean writeOldest() throws IOException {
+    boolean writeOldest() {
+        Set<HeldFile> stuck = new HashSet<>();
         for (String name = tree.oldest(); name != null; name = tree.oldest()) {
             HeldFile file = tree.at(name);
-            if (file != null) {
-                write(name, file);
+            if (file == null) {
+                continue;
+            }
+            if (stuck.contains(file)) {
+                return false;
+            }
+            if (isWritten(name, file)) {
                 return true;
             }
+            stuck.add(file);
         }
         return false;
     }

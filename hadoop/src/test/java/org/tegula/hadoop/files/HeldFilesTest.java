@@ -21,6 +21,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
@@ -237,6 +238,53 @@ class HeldFilesTest {
             assertEquals(taken, cache.usedBytes());
             assertFalse(Files.exists(onDisk(root)));
         } finally {
+            cache.release(taken);
+        }
+    }
+
+    /** The name of a file may be as long as the disk allows. */
+    @Test
+    void isOnTheDiskWhateverItsName() throws IOException {
+        Path file = new Path(root, "n".repeat(240));
+        write(files.getRaw(), file, "text");
+        ((HeldFileSystem) files.getRaw()).writeAllToDisk();
+        assertEquals("text", Files.readString(onDisk(file)));
+        try (Stream<java.nio.file.Path> all = Files.list(onDisk(root))) {
+            assertEquals(List.of(onDisk(file)), all.toList());
+        }
+    }
+
+    /** Others take what room there is, and then the disk. */
+    @Test
+    void leavesOthersInPeaceIfItCannotGo() throws IOException {
+        PairCache cache = PairCache.shared(conf);
+        cache.clear();
+        long taken = cache.limitBytes() - cache.usedBytes() - (4 << 20);
+        assertTrue(cache.reserve(taken));
+        Path other = new Path(folder.toUri().getPath(), "others/temp");
+        try {
+            assertTrue(files.hold(other));
+            Path stuck = new Path(root, "n".repeat(300)); // no disk takes it
+            byte[] mega = new byte[1 << 20];
+            for (Path each : List.of(stuck, new Path(other, "first"), new Path(other, "second"))) {
+                try (FSDataOutputStream out = files.getRaw().create(each)) {
+                    out.write(mega);
+                    out.write(mega);
+                }
+            }
+            assertEquals(2 << 20, Files.size(onDisk(new Path(other, "first"))));
+            Path large = new Path(other, "large");
+            try (FSDataOutputStream out = files.getRaw().create(large)) {
+                for (int i = 0; i < 6; i++) {
+                    out.write(mega);
+                }
+            }
+            assertEquals(6 << 20, Files.size(onDisk(large)));
+            assertEquals(2 << 20, files.getFileStatus(stuck).getLen());
+            assertFalse(Files.exists(onDisk(root))
+                    && Files.list(onDisk(root)).findAny().isPresent());
+        } finally {
+            files.delete(other, true);
             cache.release(taken);
         }
     }
