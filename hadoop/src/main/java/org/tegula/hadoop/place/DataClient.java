@@ -95,6 +95,8 @@ final class DataClient {
         private final Deque<Connection> idle;
         private final String from;
         private final int silenceMillis;
+        /** Whether another stream may have the connection. */
+        private boolean isHandedBack;
 
         Chunks(Connection connection, Deque<Connection> idle, String from, int silenceMillis) {
             super(connection.in, from);
@@ -129,7 +131,10 @@ final class DataClient {
         }
 
         @Override
-        public void abort() {
+        public synchronized void abort() {
+            if (isHandedBack) {
+                return;
+            }
             try {
                 connection.close();
             } catch (IOException e) {
@@ -137,13 +142,25 @@ final class DataClient {
             }
         }
 
+        private synchronized boolean handBack() {
+            isHandedBack = !connection.socket.isClosed();
+            return isHandedBack;
+        }
+
+        private synchronized boolean isHandedBack() {
+            return isHandedBack;
+        }
+
         @Override
         public void close() throws IOException {
+            if (isHandedBack()) {
+                return;
+            }
             boolean whole = false;
             try {
                 whole = isWhole();
             } finally {
-                if (whole && !connection.socket.isClosed()) {
+                if (whole && handBack()) {
                     idle.push(connection);
                 } else {
                     connection.close();

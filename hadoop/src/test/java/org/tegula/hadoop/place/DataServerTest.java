@@ -123,6 +123,23 @@ class DataServerTest {
         }
     }
 
+    /** The end of a job gives up its streams, also one that has ended just now. */
+    @Test
+    void overAConnectionThatAnEndedStreamHasHandedBack() throws IOException {
+        InputStream first = open();
+        first.readAllBytes();
+        first.close();
+        try (InputStream second = open()) {
+            ((Incoming.Abortable) first).abort();
+            first.close();
+            assertEquals(KEY.length + LiveWriter.OBJECT_BYTES + 2, second.read());
+            second.readAllBytes();
+            try (InputStream third = open()) { // which may not have the connection of the second
+                assertEquals(KEY.length + LiveWriter.OBJECT_BYTES + 2, third.read());
+            }
+        }
+    }
+
     /** After the loss of a third place, the job has failed while its pairs are on their way. */
     @Test
     void thatTheObjectsOfAnEndedJobAreGone() throws IOException {
