@@ -133,28 +133,31 @@ final class PlaceHub implements Closeable {
         if (closed || !starting.add(place.number())) {
             return;
         }
-        threads.execute(() -> {
-            Exception refusal = launch(place);
-            starting.remove(place.number());
-            if (refusal != null) { // from now on it can be started again
-                place.refuse("it cannot be started: " + refusal);
-            }
-        });
+        try {
+            threads.execute(() -> launch(place));
+        } catch (RuntimeException | Error e) { // such as no room for a thread
+            refuse(place, e);
+        }
     }
 
-    /** Returns why a place cannot be started; null if it is. */
-    private Exception launch(RemotePlace place) {
+    private void launch(RemotePlace place) {
         try {
             launcher.start(new Invitation(
                     socket.getInetAddress().getHostAddress(),
                     socket.getLocalPort(),
                     place.number(),
                     HexFormat.of().formatHex(secret)));
-            return null;
-        } catch (IOException | RuntimeException e) {
-            LOG.error("Place {} cannot be started", place.number(), e);
-            return e;
+        } catch (Throwable e) {
+            refuse(place, e);
+            return;
         }
+        starting.remove(place.number());
+    }
+
+    private void refuse(RemotePlace place, Throwable why) {
+        starting.remove(place.number()); // from now on it can be started again
+        place.refuse("it cannot be started: " + why);
+        LOG.error("Place {} cannot be started", place.number(), why);
     }
 
     private void accept() {

@@ -29,6 +29,7 @@ class RemotePlaceTest {
     /** Connects in the place of a new process, or fails. */
     private final class Starter implements PlaceLauncher {
         private volatile boolean fails = true;
+        private volatile boolean hasThreads = true;
         private volatile int starts;
         private volatile Calls latest;
 
@@ -40,6 +41,9 @@ class RemotePlaceTest {
         @Override
         public void start(Invitation invitation) throws IOException {
             starts++;
+            if (!hasThreads) {
+                throw new OutOfMemoryError("unable to create native thread");
+            }
             if (fails) {
                 throw new IOException("There is no room");
             }
@@ -90,6 +94,18 @@ class RemotePlaceTest {
             Thread.sleep(10);
         }
         assertThrows(PlaceLost.class, place::await);
+        starter.fails = false;
+        assertNotNull(place.await());
+    }
+
+    /** Its job hears of it at once, and the next one has it started again. */
+    @Test
+    void aPlaceIsRefusedWhateverIsInItsWay() throws Exception {
+        assertThrows(PlaceLost.class, place::await);
+        starter.hasThreads = false;
+        String why = assertThrows(PlaceLost.class, place::await).getMessage();
+        assertTrue(why.endsWith("java.lang.OutOfMemoryError: unable to create native thread"), why);
+        starter.hasThreads = true;
         starter.fails = false;
         assertNotNull(place.await());
     }
