@@ -11,8 +11,10 @@ import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
+import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapreduce.Job;
@@ -21,6 +23,8 @@ import org.apache.hadoop.mapreduce.JobStatus;
 import org.apache.hadoop.mapreduce.MRConfig;
 import org.apache.hadoop.mapreduce.MRJobConfig;
 import org.apache.hadoop.mapreduce.Mapper;
+import org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat;
+import org.apache.hadoop.util.Progressable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -156,6 +160,52 @@ class LeftoversTest extends FaultTests {
                 throw new IOException("spoiled");
             }
             return super.delete(path, recursive);
+        }
+    }
+
+    @Test
+    void pairsThatCannotBeKeptFailNoJob() throws Exception {
+        conf.setClass("fs.file.impl", Fading.class, FileSystem.class);
+        conf.setBoolean("fs.file.impl.disable.cache", true);
+        Job job = job();
+        job.setOutputFormatClass(SequenceFileOutputFormat.class);
+        Fading.fades = true;
+        try {
+            succeeds(job);
+            assertTrue(Fading.isGone, "somebody has looked at the output after its commit");
+        } finally {
+            Fading.fades = false;
+        }
+        assertTrue(Files.exists(out.resolve("part-r-00000")));
+    }
+
+    /** Does not answer any more once the job is committed. */
+    static class Fading extends LocalFileSystem {
+        private static volatile boolean fades;
+        private static volatile boolean isGone;
+        private static volatile boolean isCommitted;
+
+        @Override
+        public FileSystem getRaw() {
+            if (fades && isCommitted) {
+                isGone = true;
+                throw new IllegalStateException("spoiled");
+            }
+            return super.getRaw();
+        }
+
+        @Override
+        public FSDataOutputStream create(
+                org.apache.hadoop.fs.Path path,
+                FsPermission permission,
+                boolean overwrite,
+                int bufferBytes,
+                short replication,
+                long blockBytes,
+                Progressable progress)
+                throws IOException {
+            isCommitted |= path.getName().equals("_SUCCESS");
+            return super.create(path, permission, overwrite, bufferBytes, replication, blockBytes, progress);
         }
     }
 

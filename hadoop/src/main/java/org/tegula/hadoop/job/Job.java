@@ -270,14 +270,20 @@ public final class Job implements JobFacts {
         }
     }
 
-    /** At all places at once. */
-    private void keepWritten() throws InterruptedException {
+    /** At all places at once. The job has succeeded by now, whatever can be kept of its output. */
+    private void keepWritten() {
         List<PlaceJob.Begun> begun = new ArrayList<>();
-        for (PlaceJob part : parts) {
-            begun.add(part.keepWritten());
-        }
-        for (PlaceJob.Begun each : begun) {
-            each.await();
+        try {
+            for (PlaceJob part : parts) {
+                begun.add(part.keepWritten());
+            }
+            for (PlaceJob.Begun each : begun) {
+                each.await();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (RuntimeException | Error e) {
+            LOG.warn("The output of {} is committed, and not all of it could be kept in memory", id, e);
         }
     }
 
