@@ -155,20 +155,9 @@ fn gather(
         unread,
         is_published: false,
     };
-    while !drive.step()? {
-        if options.grid.is_some() {
-            drive.manager.show(drive.began.elapsed(), false);
-        }
-        match folder {
-            Some(folder) => drive.publish(folder)?,
-            None => drive.collect(&options.cancel)?,
-        }
-        if options.cancel.is_cancelled() {
-            return Err(Error::Cancelled);
-        }
-    }
-    if shares == Shares::Answer {
-        drive.share()?;
+    if let Err(error) = drive.go_on(options, shares, folder) {
+        drive.end_all();
+        return Err(error);
     }
     let Drive { mut manager, members, is_published, .. } = drive;
     if options.grid.is_some() {
@@ -183,6 +172,31 @@ fn gather(
 }
 
 impl Drive<'_, '_> {
+    /// Goes on until the manager holds all pairs, or the answer, or that is in the folder.
+    fn go_on(
+        &mut self,
+        options: &Options,
+        shares: Shares,
+        folder: Option<&PartsFolder>,
+    ) -> Result<()> {
+        while !self.step()? {
+            if options.grid.is_some() {
+                self.manager.show(self.began.elapsed(), false);
+            }
+            match folder {
+                Some(folder) => self.publish(folder)?,
+                None => self.collect(&options.cancel)?,
+            }
+            if options.cancel.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
+        }
+        match shares {
+            Shares::Answer => self.share(),
+            Shares::Nothing => Ok(()),
+        }
+    }
+
     /// Tells nodes what to do, and hears what comes next. Returns whether the manager has all pairs.
     fn step(&mut self) -> Result<bool> {
         let orders = self.manager.orders(self.began.elapsed())?;
@@ -280,6 +294,13 @@ impl Drive<'_, '_> {
     fn end(&mut self, node: usize) {
         self.carrier.end(node);
         self.earlier.ended.insert(node);
+    }
+
+    /// Ends the nodes of a job that has failed. Otherwise they would go on to write their parts while the folder is
+    /// removed.
+    fn end_all(&mut self) {
+        let nodes: Vec<usize> = self.members.keys().copied().collect();
+        nodes.into_iter().for_each(|node| self.end(node));
     }
 
     /// Ends the nodes that the manager has left out.

@@ -7,7 +7,13 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 use tegula::{Cancel, Job, Output, OutputError, Result};
+
+/// How long files may be added to a folder that is removed.
+const REMOVED_WITHIN: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Where the parts of an answer go, and what writes one.
 pub struct Parts<'a, J: Job> {
@@ -95,8 +101,14 @@ impl PartsFolder {
 
 impl Drop for PartsFolder {
     fn drop(&mut self) {
-        // A lost node that writes to it just now may leave a file there.
-        let _ = fs::remove_dir_all(&self.hidden);
+        let began = Instant::now();
+        // Nodes on other machines end some time after they are told to, and may add a file while this goes on.
+        while let Err(cause) = fs::remove_dir_all(&self.hidden)
+            && cause.kind() == io::ErrorKind::DirectoryNotEmpty
+            && began.elapsed() < REMOVED_WITHIN
+        {
+            thread::sleep(PAUSE);
+        }
     }
 }
 

@@ -141,6 +141,33 @@ fn and_keep_the_driver_small() {
     assert!(joined(&at.join("out")) == fs::read(at.join("alone")).unwrap());
 }
 
+/// Nodes put their parts there while the driver ends.
+#[test]
+fn and_nothing_of_them_is_left_after_an_interrupt() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write(at, "text", (0..100_000).map(|at| format!("w{at} ")).collect::<String>());
+    let hidden = || names(at).into_iter().find(|name| name.starts_with('.'));
+    let has_parts = || {
+        let parts = hidden().and_then(|hidden| fs::read_dir(at.join(hidden)).ok());
+        parts.is_some_and(|mut parts| parts.next().is_some())
+    };
+    let mut interrupts = 0;
+    for attempt in 0..8 {
+        let out = format!("out{attempt}");
+        let command = ["wordcount", "text", "--order", "none", "--tile", "64k"];
+        let parts = ["--nodes", "local:4x1", "--parts", &out];
+        let mut driver = start(interruptible().args(command).args(parts).current_dir(at));
+        while driver.try_wait().unwrap().is_none() && !has_parts() {}
+        if driver.try_wait().unwrap().is_none() {
+            kill_process(Pid::from_child(&driver), Signal::INT).unwrap();
+        }
+        interrupts += usize::from(driver.wait().unwrap().code() == Some(130));
+        assert_eq!(hidden(), None);
+    }
+    assert!(interrupts > 0, "no run was interrupted in time");
+}
+
 #[test]
 fn only_where_that_can_be() {
     let folder = tempfile::tempdir().unwrap();
