@@ -48,6 +48,9 @@ pub trait Carrier: fmt::Debug + Send {
     /// Ends a node, which is not heard any more.
     fn end(&mut self, node: usize);
 
+    /// Returns the number of nodes that are there, with those that have told nothing yet.
+    fn present(&self) -> usize;
+
     /// Returns whether no node is there and none will come.
     fn is_empty(&self) -> bool;
 }

@@ -79,10 +79,13 @@ struct Drive<'c, 'h> {
     earlier: &'c mut Earlier,
     /// Where the answer is kept for nodes that come late.
     storage: &'c dyn Storage,
-    /// Nodes that cannot read the input, and wait for one that can.
+    /// Nodes that cannot read the input.
+    streamed: BTreeSet<usize>,
+    /// Those of them that wait for one that can.
     asking: Vec<usize>,
-    /// Since when no node reads the input, though one needs it.
+    /// Since when none of the nodes that are there can read the input, though one needs it.
     unread: Option<Instant>,
+    unread_most: Duration,
     /// Whether nodes have written the answer.
     is_published: bool,
 }
@@ -136,7 +139,7 @@ fn gather(
     let (members, numbers, heard) = Default::default();
     let (listened, looked) = Default::default();
     let drawn = options.timeline.clone().map(Drawn::new);
-    let (asking, unread) = (Vec::new(), None);
+    let (streamed, asking, unread) = Default::default();
     let before = earlier.held_of(manager.tiles());
     let mut drive = Drive {
         carrier,
@@ -151,8 +154,10 @@ fn gather(
         before,
         earlier: &mut *earlier,
         storage,
+        streamed,
         asking,
         unread,
+        unread_most: rules.unread_most,
         is_published: false,
     };
     if let Err(error) = drive.go_on(options, shares, folder) {
@@ -259,7 +264,10 @@ impl Drive<'_, '_> {
                     Joined::No(order) => self.carrier.tell(node, &order.encode()),
                 }
             }
-            (Report::Asks, _) => self.asking.push(node),
+            (Report::Asks, _) => {
+                self.streamed.insert(node);
+                self.asking.push(node);
+            }
             (report, Some(&id)) => {
                 self.drawn.iter_mut().for_each(|drawn| drawn.heard(node, &report));
                 let orders = self.manager.hear(id, report, self.began.elapsed())?;
@@ -320,6 +328,7 @@ impl Drive<'_, '_> {
     fn forget(&mut self, node: usize) -> Option<NodeId> {
         self.heard.remove(&node);
         self.drawn.iter_mut().for_each(|drawn| drawn.lost(node));
+        self.streamed.remove(&node);
         self.asking.retain(|&asking| asking != node);
         let id = self.members.remove(&node)?;
         self.numbers.remove(&id);
@@ -339,7 +348,7 @@ impl Drive<'_, '_> {
     /// Tells nodes that cannot read the input who sends it.
     ///
     /// # Errors
-    /// [`Error::System`] if no node reads the input for long, and those of the input.
+    /// [`Error::System`] if no node is there for long that reads the input or may yet do so, and those of the input.
     fn look_for_readers(&mut self) -> Result<()> {
         if !self.asking.is_empty()
             && let Some(order) = self.manager.input()?
@@ -348,11 +357,11 @@ impl Drive<'_, '_> {
             let carrier = &mut self.carrier;
             self.asking.drain(..).for_each(|node| carrier.tell(node, &order));
         }
-        let is_unread = !self.manager.has_readers();
-        let needs = self.manager.nodes() > 0 || !self.asking.is_empty();
-        if !(is_unread && needs) {
+        // A node that has not started yet may read it, however late it is.
+        let is_unread = !self.streamed.is_empty() && self.streamed.len() >= self.carrier.present();
+        if !is_unread {
             self.unread = None;
-        } else if self.unread.get_or_insert_with(Instant::now).elapsed() > 2 * SILENCE_MOST {
+        } else if self.unread.get_or_insert_with(Instant::now).elapsed() > self.unread_most {
             self.manager.leaves_out("the others", "they cannot read the input");
             return Err(self.manager.no_nodes());
         }

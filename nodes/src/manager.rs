@@ -300,11 +300,6 @@ impl<'h> Manager<'h> {
         Ok(Some(Order::Input { from, listing: self.holding.listing()? }))
     }
 
-    /// Returns whether a node is there that reads the input.
-    pub fn has_readers(&self) -> bool {
-        self.nodes.values().any(|member| member.reads)
-    }
-
     /// Notes why a node has no part in the job.
     pub fn leaves_out(&mut self, name: &str, cause: &str) {
         tracing::warn!(target: "tegula::nodes", node = name, cause, "lost");

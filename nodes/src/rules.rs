@@ -1,8 +1,8 @@
-//! The constants of a ledger's and a manager's decisions.
+//! The constants of the decisions of a ledger, a manager and a driver.
 
 use std::time::Duration;
 
-/// How large leases are, when a tile is leased twice, and where pairs come together.
+/// How large leases are, when a tile is leased twice, where pairs come together, and how long a job waits for a reader.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// A lease takes the time that all nodes need for the work left, divided by this.
@@ -19,6 +19,8 @@ pub struct Rules {
     /// Pairs of all nodes with more bytes than this are exchanged between the nodes by partition. Fewer come together
     /// on the driver.
     pub gathered_most: u64,
+    /// How long a job goes on with nodes that all need the input sent, until one comes that reads it.
+    pub unread_most: Duration,
 }
 
 impl Default for Rules {
@@ -30,6 +32,7 @@ impl Default for Rules {
             in_flight: 2,
             backup_ratio: 2.0,
             gathered_most: 64 << 20,
+            unread_most: Duration::from_secs(10),
         }
     }
 }

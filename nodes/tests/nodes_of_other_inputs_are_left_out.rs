@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tegula::{Count, Emit, Engine, Error, Input, Job, Options, RangeSource, Result, Split};
 use tegula_nodes::{
-    ALIVE, Carrier, Event, Here, Machines, Orders, Ready, Report, Rules, Seat, Shares, Task,
+    ALIVE, Carrier, Event, Here, Machines, Orders, Ready, Report, Rules, Seat, Shares, Task, Units,
 };
 
 struct Words;
@@ -69,6 +69,15 @@ impl Threads {
         texts: &[String],
         change: impl Fn(usize, Vec<u8>) -> Option<Vec<u8>> + Send + Sync + 'static,
     ) -> Threads {
+        Threads::streamed(texts, 0, change)
+    }
+
+    /// As [`Threads::seeing`]; the first nodes are sent the input by others.
+    fn streamed(
+        texts: &[String],
+        streamed: usize,
+        change: impl Fn(usize, Vec<u8>) -> Option<Vec<u8>> + Send + Sync + 'static,
+    ) -> Threads {
         let change = Arc::new(change);
         let (sender, events) = channel();
         let (mut orders, mut threads) = (Vec::new(), Vec::new());
@@ -90,8 +99,8 @@ impl Threads {
                     thread::sleep(BEAT);
                 }
             }));
-            let here =
-                Here { memory_bytes: None, streamed: None, host: Ipv4Addr::LOCALHOST.into() };
+            let streamed = (node < streamed).then_some(Units::ByRate);
+            let here = Here { memory_bytes: None, streamed, host: Ipv4Addr::LOCALHOST.into() };
             let (seat, put) = Seat::new(here, tell).unwrap();
             orders.push(Some(put));
             let text = text.clone();
@@ -129,8 +138,12 @@ impl Carrier for Threads {
         self.orders[node].take().iter().for_each(Orders::end);
     }
 
+    fn present(&self) -> usize {
+        self.orders.len() - self.gone
+    }
+
     fn is_empty(&self) -> bool {
-        self.gone == self.orders.len()
+        self.present() == 0
     }
 }
 
@@ -160,7 +173,8 @@ fn run_job(
     text: &str,
     job: u64,
 ) -> Result<Pairs> {
-    let (input, options) = (input(text), options(job));
+    let sent = machines.sent_input()?;
+    let (input, options) = (sent.unwrap_or_else(|| input(text)), options(job));
     let task = Task { engine, job: &Words, input, options: &options, parts: None };
     let (output, mut pairs) = (machines.run(task, shares)?, Vec::new());
     output.for_each(|key, count| pairs.push((key.to_vec(), count)))?;
@@ -228,6 +242,30 @@ fn so_is_one_that_fails_where_others_do_not() {
     let error = run_changed(&text, all, u64::MAX).unwrap_err().to_string();
     let expected = "no node is left: node 0: it fails where others do not";
     assert!(error.ends_with(expected), "{error}");
+}
+
+/// However late it is: it may be the only one that reads the input.
+#[test]
+fn one_that_starts_late_is_waited_for() {
+    let text: String = (0..2000).map(|at| format!("word{} ", at * 7 % 97)).collect();
+    let seen = [text.clone(), text.clone()];
+    let expected = run(&text, &seen, u64::MAX).unwrap();
+    let unread_most = Duration::from_millis(50);
+    let run = |nodes: Threads| {
+        let engine = Engine::builder().workers(1).build()?;
+        let rules = Rules { unread_most, ..Rules::default() };
+        run_job(&mut Machines::over(Box::new(nodes), rules), (&engine, Shares::Nothing), &text, 0)
+    };
+    let late = move |node, report: Vec<u8>| {
+        let is_ready = matches!(Report::decode(&report), Ok(Report::Ready(_)));
+        if node == 1 && is_ready {
+            thread::sleep(10 * unread_most);
+        }
+        Some(report)
+    };
+    assert_eq!(run(Threads::streamed(&seen, 1, late)).unwrap(), expected);
+    let error = run(Threads::streamed(&seen, 2, late)).unwrap_err().to_string();
+    assert!(error.contains("they cannot read the input"), "{error}");
 }
 
 /// The other one is heard every few milliseconds meanwhile, as with many nodes.

@@ -150,8 +150,12 @@ impl Carrier for PyCarrier {
         let _ = self.orders.send((node, None));
     }
 
+    fn present(&self) -> usize {
+        self.names.lock().len().saturating_sub(self.gone.len())
+    }
+
     fn is_empty(&self) -> bool {
-        self.gone.len() >= self.names.lock().len()
+        self.present() == 0
     }
 }
 

@@ -128,6 +128,10 @@ impl Carrier for LocalNodes {
         self.children[node].end();
     }
 
+    fn present(&self) -> usize {
+        self.children.iter().filter(|child| !child.has_left).count()
+    }
+
     fn is_empty(&self) -> bool {
         self.children.iter().all(|child| child.has_left)
     }

@@ -123,7 +123,11 @@ impl Carrier for Relay {
         self.send(END, node, &[]);
     }
 
+    fn present(&self) -> usize {
+        self.names.len().saturating_sub(self.gone.len())
+    }
+
     fn is_empty(&self) -> bool {
-        self.waiting.is_empty() && self.gone.len() >= self.names.len()
+        self.waiting.is_empty() && self.present() == 0
     }
 }
