@@ -91,6 +91,26 @@ fn nodes_that_are_up_share_the_work() {
     wait_until("sockets are removed", || listening() == 0);
 }
 
+#[test]
+fn nodes_that_are_up_come_back_when_their_processes_are_killed() {
+    let (folder, sockets) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(folder.path(), "text", words(400_000));
+    let command = |more: &[&str]| {
+        let mut command = tegula();
+        command.args(["wordcount", "text", "--tile", "64k"]).args(more).current_dir(folder.path());
+        command.env("XDG_RUNTIME_DIR", sockets.path());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let alone = answer(command(&[]).output().unwrap());
+    let nodes = UpNodes::start(sockets.path(), 2, "");
+    let mut driver = command(&["--nodes", "up"]).spawn().unwrap();
+    wait_until("nodes are started", || nodes_of(&nodes.0).len() == 2);
+    nodes_of(&nodes.0).iter().for_each(|&node| kill_process(node, Signal::KILL).unwrap());
+    assert_eq!(driver.try_wait().unwrap(), None, "it has ended before the kill");
+    assert!(answer(driver.wait_with_output().unwrap()) == alone);
+}
+
 /// The input's folder is an open file descriptor, which only some nodes have.
 #[test]
 fn a_node_without_the_input_is_left_out() {

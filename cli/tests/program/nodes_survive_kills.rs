@@ -27,8 +27,10 @@ fn number(name: &str, usual: u64) -> u64 {
 /// The nodes of a driver, once they run the program: until then a driver waits for the process that it has forked, and
 /// would wait for ever if that were stopped.
 pub(crate) fn nodes_of(driver: &Child) -> Vec<Pid> {
-    let path = format!("/proc/{0}/task/{0}/children", driver.id());
-    let listed = fs::read_to_string(path).unwrap_or_default();
+    // Each thread has those that it has started.
+    let tasks = fs::read_dir(format!("/proc/{}/task", driver.id())).into_iter().flatten().flatten();
+    let listed = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let listed = listed.collect::<String>();
     let children = listed.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
     let is_node = |pid: &Pid| {
         let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();

@@ -8,6 +8,7 @@
 
 mod child;
 mod frame;
+mod looking;
 mod pipes;
 mod relay;
 mod up;
@@ -18,22 +19,17 @@ pub use up::{Up, folder};
 
 use crate::carrier::{Carrier, Event};
 use child::Child;
-use std::collections::BTreeSet;
+use looking::Looking;
 use std::ffi::OsString;
-use std::fs;
 use std::io;
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Duration;
 use tegula::{Error, Result};
 
 /// Reports that may wait: blocks of some mebibytes.
 const REPORTS_MOST: usize = 8;
-
-/// How often a folder is looked into for nodes that came since.
-const JOIN: Duration = Duration::from_secs(1);
 
 /// Processes on this machine that do jobs together. They end when this is dropped.
 #[derive(Debug)]
@@ -42,16 +38,6 @@ pub struct LocalNodes {
     events: Receiver<child::Event>,
     /// Where nodes that are up are found.
     up: Option<Looking>,
-}
-
-/// Looks for nodes in a folder.
-#[derive(Debug)]
-struct Looking {
-    folder: PathBuf,
-    greeting: Vec<u8>,
-    known: BTreeSet<PathBuf>,
-    looked: Instant,
-    events: SyncSender<child::Event>,
 }
 
 impl LocalNodes {
@@ -74,31 +60,12 @@ impl LocalNodes {
     pub fn up(folder: PathBuf, words: &[OsString]) -> Result<LocalNodes> {
         let fault = |cause| Error::System { action: "find nodes that are up", cause };
         let (sender, events) = sync_channel(REPORTS_MOST);
-        let (greeting, known) = (up::greeting(words).map_err(fault)?, BTreeSet::new());
-        let up = Looking { folder, greeting, known, looked: Instant::now(), events: sender };
-        let mut nodes = LocalNodes { children: Vec::new(), events, up: Some(up) };
-        nodes.look();
-        match nodes.children.is_empty() {
+        let mut up = Looking::new(folder, up::greeting(words).map_err(fault)?, sender);
+        let mut children = Vec::new();
+        up.look(&mut children);
+        match children.is_empty() {
             true => Err(fault(io::Error::other("start some: tegula nodes up --demo 4"))),
-            false => Ok(nodes),
-        }
-    }
-
-    /// Takes nodes that came since.
-    fn look(&mut self) {
-        let Some(up) = &mut self.up else { return };
-        up.looked = Instant::now();
-        let entries = fs::read_dir(&up.folder).into_iter().flatten().flatten();
-        let mut sockets: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        sockets.sort();
-        for socket in sockets {
-            // A socket that nobody listens at is what a node left that was killed.
-            if up.known.insert(socket.clone())
-                && let Ok(mut stream) = UnixStream::connect(&socket)
-                && frame::write(&mut stream, &up.greeting).is_ok()
-            {
-                self.children.extend(Child::connected(self.children.len(), stream, &up.events));
-            }
+            false => Ok(LocalNodes { children, events, up: Some(up) }),
         }
     }
 }
@@ -113,13 +80,16 @@ impl Carrier for LocalNodes {
     }
 
     fn next(&mut self, most: Duration) -> Option<Event> {
-        if self.up.as_ref().is_some_and(|up| up.looked.elapsed() > JOIN) {
-            self.look();
-        }
-        match self.events.recv_timeout(most).ok()? {
+        let LocalNodes { children, events, up } = self;
+        up.iter_mut().for_each(|up| up.look_again(children));
+        match events.recv_timeout(most).ok()? {
             child::Event::Told(node, report) => Some(Event::Told(node, report)),
             child::Event::Gone(node, cause) => {
-                Some(Event::Gone(node, self.children[node].ended(cause)))
+                // One that the driver has ended is of no use to it.
+                if !children[node].has_left {
+                    up.iter_mut().for_each(|up| up.ended(node));
+                }
+                Some(Event::Gone(node, children[node].ended(cause)))
             }
         }
     }
@@ -133,6 +103,7 @@ impl Carrier for LocalNodes {
     }
 
     fn is_empty(&self) -> bool {
-        self.children.iter().all(|child| child.has_left)
+        let may_come = self.up.as_ref().is_some_and(Looking::is_due);
+        self.present() == 0 && !may_come
     }
 }
