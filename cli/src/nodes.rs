@@ -237,8 +237,7 @@ pub(crate) fn run(Command::Up(Flags { demo, workers }): &Command) -> Result<()> 
     let shape = Shape { workers: Some((all / demo).max(1)), ..Shape::default() };
     Session::command(|session| {
         let folder = folder()?;
-        let listen = |number| Up::listen(&folder, number);
-        let nodes = (0..*demo).map(listen).collect::<Result<Vec<Up>>>()?;
+        let nodes = (0..*demo).map(|_| Up::listen(&folder)).collect::<Result<Vec<Up>>>()?;
         exit::say(&format!("{demo} nodes are up for commands with --nodes up; Ctrl-C ends them"));
         // The program waits for their sockets to be removed.
         session.stop().file.set(true);

@@ -4,6 +4,7 @@
 
 use super::frame;
 use crate::message::Report;
+use crate::peer::random;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -53,14 +54,19 @@ pub(super) fn greeting(words: &[OsString]) -> io::Result<Vec<u8>> {
 }
 
 impl Up {
-    /// Begins to listen in a folder; `number` tells the nodes of a process apart.
+    /// Begins to listen in a folder.
     ///
     /// # Errors
     /// [`Error::System`] if it cannot.
-    pub fn listen(folder: &Path, number: usize) -> Result<Up> {
+    pub fn listen(folder: &Path) -> Result<Up> {
         let fault = |cause| Error::System { action: "listen for drivers", cause };
-        let path = folder.join(format!("{}-{number}.sock", std::process::id()));
-        let listener = UnixListener::bind(&path).map_err(fault)?;
+        // A killed process leaves its sockets, and a later one may have its number.
+        let number = random().map_err(fault)? as u64;
+        let path = folder.join(format!("{}-{number:016x}.sock", std::process::id()));
+        let named = |cause: io::Error| {
+            fault(io::Error::new(cause.kind(), format!("{}: {cause}", path.display())))
+        };
+        let listener = UnixListener::bind(&path).map_err(named)?;
         listener.set_nonblocking(true).map_err(fault)?;
         Ok(Up { listener, path })
     }
@@ -117,4 +123,21 @@ fn run(
         thread::sleep(PAUSE);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_socket_has_a_name_of_its_own() {
+        let folder = std::env::temp_dir().join(format!("tegula-up-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let up = [(); 3].map(|()| Up::listen(&folder).unwrap());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
+        drop(up);
+        fs::remove_dir(&folder).unwrap();
+        let fault = Up::listen(&folder).unwrap_err().to_string();
+        assert!(fault.contains(&folder.display().to_string()), "{fault}");
+    }
 }
