@@ -92,6 +92,27 @@ fn nodes_that_are_up_share_the_work() {
 }
 
 #[test]
+fn one_that_connects_and_says_nothing_does_not_keep_a_node_up() {
+    use std::os::unix::net::UnixStream;
+    let sockets = tempfile::tempdir().unwrap();
+    let mut nodes = UpNodes::start(sockets.path(), 1, "");
+    let folder = sockets.path().join(&names(sockets.path())[0]);
+    let socket = folder.join(&names(&folder)[0]);
+    let mut silent = None;
+    wait_until("the node listens", || {
+        silent = UnixStream::connect(&socket).ok();
+        silent.is_some()
+    });
+    // It is heard by then.
+    sleep(Duration::from_millis(200));
+    let begun = Instant::now();
+    nodes.signal(Signal::TERM);
+    wait_until("the nodes end", || nodes.0.try_wait().unwrap().is_some());
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert!(names(&folder).is_empty());
+}
+
+#[test]
 fn nodes_that_are_up_come_back_when_their_processes_are_killed() {
     let (folder, sockets) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write(folder.path(), "text", words(400_000));

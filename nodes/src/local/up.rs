@@ -7,7 +7,7 @@ use crate::message::Report;
 use crate::peer::random;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -15,10 +15,12 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tegula::{Cancel, Error, Result};
 
 const PAUSE: Duration = Duration::from_millis(20);
+/// How long a driver that has connected may say nothing: others wait meanwhile.
+const GREETING_MOST: Duration = Duration::from_secs(5);
 
 /// A node that waits for drivers. Its socket is removed when this is dropped.
 #[derive(Debug)]
@@ -95,13 +97,40 @@ impl Drop for Up {
     }
 }
 
+/// Reads what a driver sends first. The end of the node, and of the driver's time, ends it.
+struct Greeting<'a> {
+    driver: &'a UnixStream,
+    cancel: &'a Cancel,
+    until: Instant,
+}
+
+impl Read for Greeting<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.driver.read(into) {
+                Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {}
+                read => return read,
+            }
+            if self.cancel.is_cancelled() || Instant::now() > self.until {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+    }
+}
+
 fn run(
     mut driver: UnixStream,
     cancel: &Cancel,
     command: &dyn Fn(Vec<OsString>) -> Command,
 ) -> io::Result<()> {
     driver.set_nonblocking(false)?;
-    let Some(greeting) = frame::read(&mut driver)? else { return Ok(()) };
+    driver.set_read_timeout(Some(PAUSE))?;
+    let until = Instant::now() + GREETING_MOST;
+    let Some(greeting) = frame::read(&mut Greeting { driver: &driver, cancel, until })? else {
+        return Ok(());
+    };
+    // The node has the same connection.
+    driver.set_read_timeout(None)?;
     let mut words = greeting.split(|&byte| byte == 0).map(|word| OsString::from_vec(word.to_vec()));
     let folder = PathBuf::from(words.next().unwrap_or_default());
     let mut command = command(words.collect());
