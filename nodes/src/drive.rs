@@ -274,7 +274,9 @@ impl Drive<'_, '_> {
                 self.tell(&orders);
             }
             (Report::Differs { what: cause } | Report::Leaves { cause }, None) => {
-                self.manager.leaves_out(&self.carrier.name(node), &cause);
+                // Its end adds nothing to that.
+                self.end(node);
+                self.lose(node, &cause);
             }
             // Of the job before this one.
             (_, None) => {}

@@ -79,6 +79,8 @@ struct Member {
     /// The pairs that it gives, as far as they have come.
     gives: Option<Mapped>,
     failures: u32,
+    /// Why it could not map the last of the leases that it has failed.
+    failure: String,
 }
 
 /// Which answers nodes make of the pairs that they exchange.
@@ -172,6 +174,7 @@ impl<'h> Manager<'h> {
             saving: BTreeMap::new(),
             gives: None,
             failures: 0,
+            failure: String::new(),
         };
         self.nodes.insert(node, member);
         self.heard.insert(node);
@@ -228,6 +231,7 @@ impl<'h> Manager<'h> {
                 tracing::info!(target: "tegula::nodes", node = member.name, cause, "a lease failed");
                 if let Some(tiles) = self.ledger.failed(node, lease) {
                     member.failures += 1;
+                    member.failure = cause;
                     self.looked = None;
                     let is_first =
                         self.failed.as_ref().is_none_or(|(first, _)| tiles.start < first.start);
@@ -484,10 +488,10 @@ impl<'h> Manager<'h> {
             self.ledger.take_home(&free);
         }
         self.failed = None;
-        match self.nodes.get(&node).is_some_and(|member| member.failures > FAILURES_MOST) {
-            true => Ok(self.lose(node, "it fails where others do not")),
-            false => Ok(Vec::new()),
-        }
+        let member = self.nodes.get(&node).filter(|member| member.failures > FAILURES_MOST);
+        let cause =
+            member.map(|member| format!("it fails where others do not: {}", member.failure));
+        Ok(cause.map(|cause| self.lose(node, &cause)).unwrap_or_default())
     }
 
     /// Returns the error of a job that has no node any more.

@@ -194,6 +194,9 @@ fn and_the_others_go_on() {
     let error = run(&text, &[other.clone(), other], 0).unwrap_err().to_string();
     let named = format!("corpus had {} bytes and has {}", text.len(), text.len() + 5);
     assert!(error.contains("no node is left") && error.contains(&named), "{error}");
+    for node in ["node 0: ", "node 1: "] {
+        assert_eq!(error.matches(node).count(), 1, "{error}");
+    }
 }
 
 /// Returns a report as that of a node of an older version.
@@ -240,7 +243,7 @@ fn so_is_one_that_fails_where_others_do_not() {
     assert_eq!(mixed, expected);
     let all = Threads::seeing(&seen[..1], |_, report| Some(failing(report)));
     let error = run_changed(&text, all, u64::MAX).unwrap_err().to_string();
-    let expected = "no node is left: node 0: it fails where others do not";
+    let expected = "no node is left: node 0: it fails where others do not: the disk is full";
     assert!(error.ends_with(expected), "{error}");
 }
 
