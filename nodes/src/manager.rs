@@ -286,7 +286,11 @@ impl<'h> Manager<'h> {
         self.leaves_out(&member.name, cause);
         self.looked = None;
         self.together.reset();
+        let mut undone = self.ledger.held(node);
         let lost = self.ledger.lost(node);
+        lost.kept.iter().for_each(|kept| undone.subtract(&kept.tiles));
+        let bytes = undone.ranges().map(|tiles| self.tiles.bytes(tiles)).sum();
+        self.progress.iter().for_each(|progress| progress.take_bytes_back(bytes));
         self.orphans.extend(lost.kept.into_iter().map(|kept| kept.name));
         lost.ended.into_iter().map(|(other, lease)| (other, Order::Drop { lease })).collect()
     }
@@ -482,8 +486,8 @@ impl<'h> Manager<'h> {
         let before: Vec<Range<u32>> =
             before.map(|free| free.start..free.end.min(tiles.end)).collect();
         for free in before {
+            // That adds its bytes to the progress.
             let mapped = self.holding.map(free.clone(), &self.cancel)?;
-            self.progress.iter().for_each(|progress| progress.add_bytes(mapped.bytes()));
             self.holding.commit(mapped)?;
             self.ledger.take_home(&free);
         }

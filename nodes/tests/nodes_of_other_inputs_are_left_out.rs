@@ -11,7 +11,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use tegula::{Count, Emit, Engine, Error, Input, Job, Options, RangeSource, Result, Split};
+use tegula::{
+    Count, Emit, Engine, Error, Input, Job, Options, Progress, RangeSource, Result, Split,
+};
 use tegula_nodes::{
     ALIVE, Carrier, Event, Here, Machines, Orders, Ready, Report, Rules, Seat, Shares, Task, Units,
 };
@@ -245,6 +247,38 @@ fn so_is_one_that_fails_where_others_do_not() {
     let error = run_changed(&text, all, u64::MAX).unwrap_err().to_string();
     let expected = "no node is left: node 0: it fails where others do not: the disk is full";
     assert!(error.ends_with(expected), "{error}");
+}
+
+/// The tiles that the driver maps count once, and so do those of a node that is lost.
+#[test]
+fn bytes_are_counted_once() {
+    let text: String = (0..2000).map(|at| format!("word{} ", at * 7 % 97)).collect();
+    let seen = [text.clone(), text.clone()];
+    let bytes_done = |nodes: Threads| {
+        let engine = Engine::builder().workers(1).build().unwrap();
+        let progress = Arc::new(Progress::default());
+        let options = Options { progress: Some(Arc::clone(&progress)), ..options(0) };
+        let task = Task {
+            engine: &engine,
+            job: &Words,
+            input: input(&text),
+            options: &options,
+            parts: None,
+        };
+        Machines::over(Box::new(nodes), Rules::default()).run(task, Shares::Nothing).unwrap();
+        let reading = progress.read();
+        assert_eq!(reading.bytes_planned, text.len() as u64);
+        reading.bytes_done
+    };
+    let fails = |node, report| Some(if node == 1 { failing(report) } else { report });
+    assert_eq!(bytes_done(Threads::seeing(&seen, fails)), text.len() as u64);
+    let leaves = |node, report: Vec<u8>| match Report::decode(&report) {
+        Ok(Report::Folded { .. }) if node == 1 => {
+            Some(Report::Leaves { cause: "it was killed".to_owned() }.encode())
+        }
+        _ => Some(report),
+    };
+    assert_eq!(bytes_done(Threads::seeing(&seen, leaves)), text.len() as u64);
 }
 
 /// However late it is: it may be the only one that reads the input.

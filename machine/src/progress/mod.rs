@@ -173,6 +173,12 @@ impl Progress {
         self.bytes_done.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// Takes bytes back whose pairs were lost: they are added again when they are mapped again.
+    #[doc(hidden)]
+    pub fn take_bytes_back(&self, bytes: u64) {
+        self.bytes_done.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
     /// Notes the number of keys in the tables of one worker.
     #[doc(hidden)]
     pub fn see_keys(&self, keys: u64) {
