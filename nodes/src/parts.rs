@@ -43,12 +43,12 @@ pub(crate) struct PartsFolder {
 }
 
 impl PartsFolder {
-    /// Makes the hidden folder, of parts whose names are to end so.
+    /// Makes the hidden folder, of parts whose names are to end so. Refuses a path at which no folder can appear.
     ///
     /// # Errors
     /// [`OutputError::Create`].
     pub(crate) fn create(path: &Path, ending: &str) -> Result<PartsFolder, OutputError> {
-        let made = std::path::absolute(path).and_then(|path| {
+        let made = destination(path).and_then(|path| {
             let name = path.file_name().ok_or(io::ErrorKind::AlreadyExists)?;
             let hidden = format!(".{}.{:032x}", name.to_string_lossy(), random()?);
             let hidden = path.with_file_name(hidden);
@@ -109,6 +109,19 @@ impl Drop for PartsFolder {
         {
             thread::sleep(PAUSE);
         }
+    }
+}
+
+/// Returns where a folder is to appear: at an absolute path at which nothing is, or a folder.
+fn destination(path: &Path) -> io::Result<PathBuf> {
+    let path = match fs::symlink_metadata(path) {
+        // No folder takes the place of a link, but it does that of the folder to which it leads.
+        Ok(found) if found.is_symlink() => fs::canonicalize(path)?,
+        _ => std::path::absolute(path)?,
+    };
+    match fs::symlink_metadata(&path) {
+        Ok(found) if !found.is_dir() => Err(io::ErrorKind::NotADirectory.into()),
+        _ => Ok(path),
     }
 }
 

@@ -5,6 +5,7 @@ use super::*;
 use crate::interrupts_leave_nothing_behind::{interruptible, start};
 use crate::nodes_survive_kills::nodes_of;
 use rustix::process::{Pid, Signal, kill_process};
+use std::os::unix::fs::symlink;
 use std::process::Child;
 
 fn started(folder: &Path, arguments: &[&str]) -> Child {
@@ -197,10 +198,17 @@ fn only_where_that_can_be() {
     for more in [&["--parts", "out"][..], &[&nodes[..], &["-o", "file"]].concat()] {
         assert_eq!(run(at, &[&["wordcount", "text"], more].concat()).status.code(), Some(2));
     }
-    let missing = ["wordcount", "text", "--order", "none", "--nodes", "local:2x1"];
-    let output = run(at, &[&missing[..], &["--parts", "not/there"]].concat());
-    check_fault(&output, 1, &["not/there", "cannot be created"]);
-    assert_eq!(names(at), ["full", "text"]);
+    let refused = ["wordcount", "text", "--order", "none", "--nodes", "local:2x1"];
+    symlink("nowhere", at.join("dangling")).unwrap();
+    for folder in ["not/there", "text", "dangling"] {
+        let output = run(at, &[&refused[..], &["--parts", folder]].concat());
+        check_fault(&output, 1, &[folder, "cannot be created"]);
+    }
+    symlink("empty", at.join("link")).unwrap();
+    fs::create_dir(at.join("empty")).unwrap();
+    assert!(answer(run(at, &[&refused[..], &["--parts", "link"]].concat())).is_empty());
+    assert_eq!(joined(&at.join("empty")), answer(run(at, &refused[..4])));
+    assert_eq!(names(at), ["dangling", "empty", "full", "link", "text"]);
 }
 
 #[test]
