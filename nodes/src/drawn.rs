@@ -50,6 +50,10 @@ impl Drawn {
             Report::Mapped { lease } => {
                 self.leases.remove(lease).map(|(_, given)| (Kind::Map, given))
             }
+            Report::Failed { lease, .. } => {
+                self.leases.remove(lease);
+                return;
+            }
             Report::Alive => self.now(node),
             Report::Folded { .. }
             | Report::Given { .. }
@@ -112,6 +116,11 @@ mod tests {
         drawn.told(3, &map(8));
         drawn.lost(3);
         drawn.heard(3, &Report::Alive);
+        assert_eq!(map_ns(&timeline), all);
+        drawn.told(4, &map(9));
+        drawn.heard(4, &Report::Failed { lease: 9, cause: String::new() });
+        sleep(Duration::from_millis(5));
+        drawn.heard(4, &Report::Alive);
         assert_eq!(map_ns(&timeline), all);
     }
 }

@@ -1,9 +1,9 @@
 //! Who maps which tiles, who holds their pairs, and who has saved them.
 //!
 //! Each tile is in one of four states: *free*, *leased* to one node or to two, *held* by one node, or *home*, where no
-//! loss of a node reaches it. What a lost node had saved is home, because the manager reads its saves. A node's pairs of a lease are beside its holding
-//! until [`Ledger::mapped`] says [`Commit::Yes`], so a lease is counted once or not at all, whatever is lost, late
-//! or done twice.
+//! loss of a node reaches it. What a lost node had saved is home, because the manager reads its saves. A node's pairs of
+//! a lease are beside its holding until [`Ledger::mapped`] says [`Commit::Yes`], so a lease is counted once or not at all,
+//! whatever is lost, late or done twice.
 
 use crate::exchange::{Part, Share, divide};
 use crate::outlook::{Outlook, some};
@@ -347,8 +347,7 @@ impl Ledger {
     /// Notes a save of some of what a node holds and has not saved yet.
     ///
     /// # Errors
-    /// [`Refused`] if it names other tiles; nothing changes then. A save of a node that was declared lost is refused,
-    /// too.
+    /// [`Refused`] if it names other tiles, or the node was declared lost; nothing changes then.
     pub fn kept(&mut self, node: NodeId, kept: Kept) -> Result<(), Refused> {
         let of = self.nodes.get_mut(node.at()).filter(|node| !node.is_lost);
         let Some(of) = of.filter(|node| node.unsaved.contains_all(&kept.tiles)) else {
