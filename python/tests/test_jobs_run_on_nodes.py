@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,62 @@ def test_a_run_without_a_node_that_starts_says_so(text: Path) -> None:
 
     with pytest.raises(tg.Error, match=r"no node is left.*busy \(1\).*not started"):
         tg.text(text).words().count().run(on=Waiting())
+
+
+def test_a_node_that_is_given_up_takes_no_part_any_more() -> None:
+    class Actor:
+        """One whose reports nobody has waited for in vain."""
+
+        def __init__(self) -> None:
+            self.is_killed = False
+            self.reports = self
+
+        def remote(self) -> Actor:
+            return self
+
+    class Ray:
+        """One that starts the actor once the node is given up."""
+
+        def wait(self, asked: list[Any], **_: Any) -> tuple[list[Any], list[Any]]:
+            return (asked if wires.lost else []), []
+
+        def get(self, _: Any) -> list[bytes]:
+            return [b"ready"]
+
+        def kill(self, actor: Actor) -> None:
+            actor.is_killed = True
+
+    class Wires:
+        """A run that goes on for a while after the loss of a node."""
+
+        def __init__(self) -> None:
+            self.lost: list[int] = []
+            self.heard: list[int] = []
+            self.left = 5
+
+        def is_over(self) -> bool:
+            self.left -= bool(self.lost)
+            return not self.left
+
+        def orders(self, seconds: float) -> list[Any]:
+            time.sleep(seconds)
+            return []
+
+        def told(self, node: int, _: list[bytes]) -> None:
+            self.heard.append(node)
+
+        def gone(self, node: int, _: str) -> None:
+            self.lost.append(node)
+
+    wires, actor = Wires(), Actor()
+    starts = ray_cluster.Starts(0.1)
+    starts.join(0, "busy (1)")
+    cluster = ray_cluster.Cluster.__new__(ray_cluster.Cluster)
+    cluster._ray = Ray()  # type: ignore[assignment]
+    cluster._carry(wires, [actor], lambda _: None, starts)
+    assert wires.lost == [0]
+    assert actor.is_killed
+    assert wires.heard == []
 
 
 def test_a_map_on_threads_is_refused(text: Path) -> None:

@@ -174,6 +174,9 @@ class Cluster:
                     starts.end(at)
                     wires.gone(at, cause)
             for at, cause in starts.failed():
+                # It would start later, and work uncounted.
+                self._ray.kill(actors[at])
+                waiting = {one: node for one, node in waiting.items() if node != at}
                 wires.gone(at, cause)
 
     def _hear(self, wires: Any, at: int, reference: Any) -> str | None:
