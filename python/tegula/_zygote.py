@@ -37,9 +37,9 @@ NUMBERS = struct.Struct("<QQ")
 BUFFERS_MOST = 1000
 
 
-def end_with(parent: int) -> None:
-    """Let the system kill this process when its parent ends."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+def end_with(parent: int, number: int = signal.SIGKILL) -> None:
+    """Let the system send this process a signal, which kills it, when its parent ends."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 

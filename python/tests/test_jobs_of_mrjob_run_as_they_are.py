@@ -302,19 +302,88 @@ class Imports(MRJob):
 if __name__ == "__main__":
     Imports.run()
 """
+KEEPS = """
+from mrjob.job import MRJob
+
+class Keeps(MRJob):
+    counts = {}
+
+    def mapper(self, _, line):
+        self.counts[line] = self.counts.get(line, 0) + 1
+
+    def mapper_final(self):
+        yield from self.counts.items()
+
+    def combiner(self, key, counts):
+        self.counts.setdefault(key, 0)
+        self.counts[key] += sum(counts)
+
+    def combiner_final(self):
+        yield from self.counts.items()
+
+    def reducer(self, key, counts):
+        yield key, sum(counts)
+
+if __name__ == "__main__":
+    Keeps.run()
+"""
+COMMANDS = r"""
+import subprocess, sys
+sys.stdout.reconfigure(line_buffering=True)
+from mrjob.job import MRJob
+
+class Commands(MRJob):
+    def mapper(self, _, line):
+        subprocess.run(["sh", "-c", "echo '\"command\"\t1'"], check=True)
+        told = "echo reporter:counter:own,commands,1 >&2"
+        subprocess.run(["sh", "-c", told], stderr=sys.stderr, check=True)
+        yield line, 1
+
+    def reducer(self, key, counts):
+        subprocess.run(["echo", f"reduced {key}"], stdout=sys.stdout, check=True)
+        print("printed", key)
+        yield key, sum(counts)
+
+if __name__ == "__main__":
+    Commands.run()
+"""
+DRAWS = """
+import random
+from mrjob.job import MRJob
+
+random.seed(7)
+logged = open(FOLDER + "/logged", "a")
+
+class Draws(MRJob):
+    def mapper(self, _, line):
+        logged.write(line + "\\n")
+        yield line, random.random()
+
+    def reducer(self, key, values):
+        yield key, sorted(values)
+
+if __name__ == "__main__":
+    Draws.run()
+"""
 SLEEPS = """
-import os, time
+import os, subprocess, time
 from mrjob.job import MRJob
 
 class Sleeps(MRJob):
     def mapper(self, _, line):
+        if os.environ["SLEEPER"] == "mapper":
+            self.sleep()
         yield line, 1
 
     def reducer(self, key, counts):
-        with open(os.environ["PIDS"], "a") as pids:
-            pids.write(f"{os.getpid()}\\n")
-        time.sleep(60)
+        self.sleep()
         yield key, sum(counts)
+
+    def sleep(self):
+        command = subprocess.Popen(["sleep", "60"])
+        with open(os.environ["PIDS"], "a") as pids:
+            pids.write(f"{os.getpid()} {command.pid}\\n")
+        command.wait()
 
 if __name__ == "__main__":
     Sleeps.run()
@@ -467,15 +536,54 @@ def test_modules_of_py_files_are_found(tmp_path: Path) -> None:
     check(tmp_path, *job, runner="local")
 
 
+@pytest.mark.once
+def test_each_task_begins_with_what_the_file_made(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(KEEPS)
+    # Several tasks for each of three workers.
+    (tmp_path / "text.txt").write_text("word\n" * 400_000)
+    check(tmp_path, "job.py", "--num-cores", "3", "text.txt", runner="local")
+    # A combiner that is the last of its job.
+    (tmp_path / "last.py").write_text(KEEPS.replace("reducer", "unused"))
+    (tmp_path / "some.txt").write_text("a\nb\na\n")
+    check(tmp_path, "last.py", "some.txt", runner="local")
+
+
+@pytest.mark.once
+def test_each_task_draws_the_numbers_that_the_file_seeded(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(DRAWS.replace("FOLDER", repr(str(tmp_path))))
+    names = [f"{number}.txt" for number in range(5)]
+    for name in names:
+        (tmp_path / name).write_text("a\nb\n")
+    check(tmp_path, "job.py", *names, runner="local")
+    # What tasks of both wrote is there.
+    assert (tmp_path / "logged").read_text() == "a\nb\n" * 10
+
+
+@pytest.mark.once
+def test_commands_of_tasks_have_their_standard_streams(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(COMMANDS)
+    (tmp_path / "text.txt").write_text("a\nb\n")
+    said = check(tmp_path, "job.py", "text.txt", runner="local")
+    assert "commands=2" in said
+
+
+@pytest.mark.parametrize("sleeper", ["mapper", "reducer"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_reducers_end_with_their_program(number: int, tmp_path: Path) -> None:
+def test_tasks_and_their_commands_end_with_their_program(
+    number: int, sleeper: str, tmp_path: Path
+) -> None:
     (tmp_path / "job.py").write_text(SLEEPS)
     (tmp_path / "text.txt").write_text("a\nb\nc\n")
     pids = tmp_path / "pids"
     program = subprocess.Popen(
         [sys.executable, "-m", "tegula.mrjob", "job.py", "text.txt"],
         cwd=tmp_path,
-        env={**os.environ, "MRJOB_CONF": os.devnull, "PIDS": str(pids)},
+        env={
+            **os.environ,
+            "MRJOB_CONF": os.devnull,
+            "PIDS": str(pids),
+            "SLEEPER": sleeper,
+        },
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

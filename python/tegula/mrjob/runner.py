@@ -12,10 +12,10 @@ import os
 import pickle
 import signal
 import sys
-import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import cloudpickle
 from mrjob import job as mrjob_job
@@ -26,9 +26,10 @@ from mrjob.local import LocalMRJobRunner
 from mrjob.step import StepFailedException
 
 import tegula as tg
-from tegula._zygote import end_with
-from tegula.mrjob import task as task_module
+from tegula import _zygote
+from tegula.mrjob import process, task
 from tegula.mrjob.pieces import Piece, pieces
+from tegula.mrjob.process import forked, grouped, settled, standard
 from tegula.mrjob.task import COUNTER, PAIR, MapTask
 from tegula.sources import Source
 
@@ -45,6 +46,8 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         self._mrjob_cls = mrjob_cls
         # What the inline runner's tasks note.
         self._error_while_reading_from: str | None = None
+        # Those that are open as tasks begin.
+        self._files: list[Any] = []
 
     def _run_streaming_step(self, step: dict[str, Any], step_num: int) -> None:
         if not self._is_for_engine(step, step_num):
@@ -103,7 +106,7 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         assert self._mrjob_cls is not None
         kind = self._mrjob_cls
         usual = self._environment(step_num, 0, cut[0])
-        task = MapTask(
+        map_task = MapTask(
             (os.path.abspath(kind.mr_job_script()), kind.__module__, kind.__qualname__),
             {
                 task_type: self._args_for_task(step_num, task_type)
@@ -120,13 +123,13 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         ]
         # Each part is a record, and a piece of work for a worker.
         source = Source({"kind": "parts", "parts": parts}, "whole", None, plain=True)
-        cloudpickle.register_pickle_by_value(task_module)
         try:
-            return (
-                source.map_split(task)
-                .collect()
-                .run(workers=self._opts.get("num_cores"), progress=False)
-            )
+            with _by_value(task, process, _zygote):
+                return (
+                    source.map_split(map_task)
+                    .collect()
+                    .run(workers=self._opts.get("num_cores"), progress=False)
+                )
         except Exception as error:
             # The task has told its own place.
             error.__notes__ = [
@@ -135,8 +138,6 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
                 if not note.startswith("in batch ")
             ]
             raise
-        finally:
-            cloudpickle.unregister_pickle_by_value(task_module)
 
     def _part(
         self, step_num: int, number: int, piece: Piece, usual: dict[str, str]
@@ -163,7 +164,7 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
     def _invoke_task_func(
         self, task_type: str, step_num: int, task_num: int
     ) -> Callable[..., Any]:
-        """Run tasks that are Python's in this process, or in a fork of it, instead of starting an interpreter each."""
+        """Run tasks that are Python's in a fork of this process, instead of starting an interpreter each."""
         step = self._get_step(step_num)
         if (
             self._mrjob_cls is None
@@ -171,7 +172,23 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
             or not _is_script(step[task_type])
         ):
             return super()._invoke_task_func(task_type, step_num, task_num)  # type: ignore[no-any-return]
-        return InlineMRJobRunner._invoke_task_func(self, task_type, step_num, task_num)  # type: ignore[no-any-return]
+        run = InlineMRJobRunner._invoke_task_func(self, task_type, step_num, task_num)
+
+        def invoke(
+            stdin: BinaryIO,
+            stdout: BinaryIO,
+            stderr: BinaryIO,
+            wd: str,
+            env: dict[str, str],
+        ) -> None:
+            with standard({0: stdin, 1: stdout, 2: stderr}, self._files):
+                # mrjob takes bytes from standard input.
+                run(sys.stdin.buffer, sys.stdout, sys.stderr, wd, env)
+
+        if task_type == "mapper" and "combiner" in step:
+            # Otherwise the combiner would run in the mapper's process.
+            return partial(_run_alone, invoke)
+        return invoke
 
     def _run_multiple(
         self, funcs: Iterable[Callable[[], None]], num_processes: int | None = None
@@ -179,6 +196,7 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         """Run tasks side by side, in forks of this process. The first that fails, in their order, ends the job."""
         left = list(funcs)
         most = num_processes or self._num_cores()
+        self._files = settled()
         while left:
             these, left = left[:most], left[most:]
             for code in _ended(these):
@@ -190,47 +208,42 @@ def _ended(tasks: list[Callable[[], None]]) -> list[int]:
     """Run tasks in a fork each, and return their exit codes. None of the forks is left when an exception ends this."""
     children: list[int] = []
     codes: list[int] = []
-    try:
-        for task in tasks:
-            children.append(_forked(task))
-        for child in children:
-            codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-    finally:
-        for child in children[len(codes) :]:
-            # One whose code was not noted any more has ended.
-            with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                os.kill(child, signal.SIGKILL)
-                os.waitpid(child, 0)
+    with grouped() as group:
+        try:
+            for one in tasks:
+                children.append(forked(one, group))
+            for child in children:
+                codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        finally:
+            for child in children[len(codes) :]:
+                # One whose code was not noted any more has ended.
+                with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                    os.kill(child, signal.SIGKILL)
+                    os.waitpid(child, 0)
     return codes
+
+
+def _run_alone(task: Callable[..., None], *args: Any) -> None:
+    """Run a task in a fork, and end this process if it fails."""
+    (code,) = _ended([partial(task, *args)])
+    if code:
+        sys.exit(code)
+
+
+@contextlib.contextmanager
+def _by_value(*modules: Any) -> Iterator[None]:
+    """Let what these modules define be sent to companions, which do not import them."""
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)
 
 
 def _is_script(task: dict[str, Any]) -> bool:
     return task["type"] == "script" and "pre_filter" not in task
-
-
-def _forked(task: Callable[[], None]) -> int:
-    """Run a task in a fork of this process, and return the fork's number."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    parent = os.getpid()
-    pid = os.fork()
-    if pid:
-        return pid
-    code = 1
-    try:
-        end_with(parent)
-        task()
-        code = 0
-    except SystemExit as ended:
-        code = (
-            ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-        )
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code & 0xFF)
 
 
 def make_usual() -> None:

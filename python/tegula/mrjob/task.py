@@ -1,6 +1,6 @@
 """The map tasks of a step of a job: they run in companions, which import the job's file and mrjob.
 
-It is sent to them by value, so it must import nothing of this package.
+It is sent to them by value, so it must import nothing of this package but by value.
 """
 
 from __future__ import annotations
@@ -8,15 +8,19 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import marshal
 import os
 import pickle
+import random
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from io import BytesIO, StringIO, TextIOBase
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import starmap
 from types import ModuleType
 from typing import Any
+
+from tegula.mrjob.process import grouped, ran, settled, standard
 
 PAIR = b"k"
 COUNTER = b"c"
@@ -28,8 +32,8 @@ PLAIN = (int, float, str, bool, type(None))
 class MapTask:
     """Maps pieces of input by one step of a job.
 
-    A piece is a task, as of mrjob's runner `local`: it has a job object, a working folder and an environment of its own.
-    The combiner gets the pairs of a piece.
+    A piece is a task, as of mrjob's runner `local`: it has a process, a working folder and an environment of its own. The
+    combiner gets the pairs of a piece, in a process of its own, too.
     """
 
     def __init__(
@@ -46,45 +50,73 @@ class MapTask:
         self.sorts_values = sorts_values
         self.environment = environment
         self.kind: Any = None
-        self.streams: Any = None
-        self.usual: dict[str, str] = {}
-        self.path: list[str] = []
+        # The state of random numbers, if the job's file has set it.
+        self.random: Any = None
+        self.files: list[Any] = []
 
     def __call__(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the keys and values that go on to the reducers, and the counters."""
         file, content, start, length, folder, environment = pickle.loads(data)
         if self.kind is None:
             self._begin()
-        self._enter(folder, environment)
-        stderr = BytesIO()
+        stderr: list[bytes] = []
+
+        def alone(
+            function: Callable[..., Any], *args: Any
+        ) -> tuple[bytes, list[bytes]]:
+            """Call a function in a process of its own; return its answer and what was printed there."""
+            task = partial(self._task, folder, environment, function, *args)
+            done = ran(task, group, os.path.dirname(folder), self.files)
+            stderr.append(done.stderr)
+            if done.failure is not None:
+                raise done.failure
+            return done.answer, lines_of(done.stdout)
+
         try:
-            for line in self._lines(read(content, start, length), stderr):
-                found, tab, rest = line.partition(b"\t")
-                yield PAIR + found, tab + rest
+            with grouped() as group:
+                # What a task printed counts as what is written of its pairs.
+                answer, printed = alone(self._mapped, content, start, length)
+                if "combiner" in self.args:
+                    answer, printed = alone(self._combined, answer, printed)
         except Exception as error:
             error.add_note(f"in a map task of {file}, from byte {start} on")
             raise
         finally:
-            counters = told(stderr.getvalue())
-        for group, of_group in counters.items():
+            counters = told(b"".join(stderr))
+        for line in marshal.loads(answer) + printed:
+            found, tab, rest = line.partition(b"\t")
+            yield PAIR + found, tab + rest
+        for of, of_group in counters.items():
             for name, amount in of_group.items():
-                yield COUNTER + f"{group},{name}".encode(), str(amount).encode()
+                yield COUNTER + f"{of},{name}".encode(), str(amount).encode()
 
-    def _lines(self, lines: list[bytes], stderr: BytesIO) -> Iterator[bytes]:
-        """Yield what the task writes of its lines."""
-        stdout = BytesIO()
-        with standard(self.streams, stdout, stderr):
-            job = self._job("mapper", stdout, stderr)
-            read, write = job.pick_protocols(self.step, "mapper")
-            pairs = job.map_pairs(map(read, lines), self.step)
-            if "combiner" in self.args:
-                gathered = self._gathered(pairs, write)
-            else:
-                yield from starmap(write, pairs)
+    def _task(
+        self,
+        folder: str,
+        environment: dict[str, str],
+        function: Callable[..., Any],
+        *args: Any,
+    ) -> bytes:
+        """Call a function in the folder and the environment of a task."""
+        os.environ.update({**self.environment, **environment})
+        os.chdir(folder)
+        sys.path.insert(0, folder)
+        if self.random is not None:
+            random.setstate(self.random)
+        renew_numpy()
+        return marshal.dumps(function(*args))
+
+    def _mapped(
+        self, content: str, start: int, length: int
+    ) -> dict[str, list[Any]] | list[bytes]:
+        """Return what the mapper makes of a piece."""
+        job = self.kind(self.args["mapper"])
+        read, write = job.pick_protocols(self.step, "mapper")
+        lines = lines_at(content, start, length)
+        pairs = to_exit(job.map_pairs(map(read, lines), self.step))
         if "combiner" in self.args:
-            yield from self._combined(gathered, write, printed(stdout), stderr)
-        else:
-            yield from printed(stdout)
+            return self._gathered(pairs, write)
+        return list(starmap(write, pairs))
 
     def _gathered(self, pairs: Any, write: Any) -> dict[str, list[Any]] | list[bytes]:
         """Return the values of each key, if keys are texts and values are plain; otherwise the lines of all pairs."""
@@ -100,34 +132,25 @@ class MapTask:
                     write(key, value),
                     *starmap(write, pairs),
                 ]
-        return groups
+        return dict(groups)
 
-    def _combined(
-        self,
-        gathered: dict[str, list[Any]] | list[bytes],
-        write: Any,
-        more: list[bytes],
-        stderr: BytesIO,
-    ) -> Iterator[bytes]:
-        """Yield what the combiner makes of pairs and of `more` lines: it gets them in the order of mrjob's `sort`."""
-        stdout = BytesIO()
-        with standard(self.streams, stdout, stderr):
-            job = self._job("combiner", stdout, stderr)
-            read, write_combined = job.pick_protocols(self.step, "combiner")
-            if isinstance(gathered, dict) and not more:
-                by = {key: key_of(write(key, None)) for key in gathered}
-                groups = (
-                    (key, gathered[key]) for key in sorted(by, key=by.__getitem__)
-                )
-                combined = self._combine(job, groups)
-            else:
-                if isinstance(gathered, dict):
-                    gathered = written(gathered, write)
-                lines = gathered + more
-                lines.sort(key=None if self.sorts_values else key_of)
-                combined = job.combine_pairs(map(read, lines), self.step)
-            yield from starmap(write_combined, combined)
-        yield from printed(stdout)
+    def _combined(self, answer: bytes, more: list[bytes]) -> list[bytes]:
+        """Return what the combiner makes of pairs and of `more` lines: it gets them in the order of mrjob's `sort`."""
+        gathered: dict[str, list[Any]] | list[bytes] = marshal.loads(answer)
+        job = self.kind(self.args["combiner"])
+        read, write_combined = job.pick_protocols(self.step, "combiner")
+        _, write = job.pick_protocols(self.step, "mapper")
+        if isinstance(gathered, dict) and not more:
+            by = {key: key_of(write(key, None)) for key in gathered}
+            groups = ((key, gathered[key]) for key in sorted(by, key=by.__getitem__))
+            combined = self._combine(job, groups)
+        else:
+            if isinstance(gathered, dict):
+                gathered = written(gathered, write)
+            lines = gathered + more
+            lines.sort(key=None if self.sorts_values else key_of)
+            combined = job.combine_pairs(map(read, lines), self.step)
+        return list(starmap(write_combined, to_exit(combined)))
 
     def _combine(
         self, job: Any, groups: Iterable[tuple[Any, list[Any]]]
@@ -144,37 +167,33 @@ class MapTask:
         if step["combiner_final"]:
             yield from step["combiner_final"]() or ()
 
-    def _job(self, task: str, stdout: BytesIO, stderr: BytesIO) -> Any:
-        """Make the job object of a task."""
-        return self.kind(self.args[task]).sandbox(BytesIO(), stdout, stderr)
-
     def _begin(self) -> None:
         """Load the job's class, where the program was started."""
         script, module, name = self.where
-        self.streams = Stream(), Stream()
-        self.usual, self.path = dict(os.environ), list(sys.path)
+        # Standard output is a file in tasks.
+        with contextlib.suppress(AttributeError):
+            sys.stdout.reconfigure(line_buffering=False)  # type: ignore[union-attr]
         # What the file prints, the program itself has printed.
-        with no_runs(), contextlib.redirect_stdout(StringIO()):
+        with (
+            open(os.devnull, "wb") as null,
+            standard({1: null}),
+            no_runs(),
+            seeds() as seeded,
+        ):
             if module == "__main__":
-                self.path.insert(0, os.path.dirname(script))
-                sys.path[:] = self.path
+                sys.path.insert(0, os.path.dirname(script))
                 loaded = loaded_file(script)
             else:
                 loaded = importlib.import_module(module)
+        self.random = random.getstate() if seeded else None
         self.kind = getattr(loaded, name)
-
-    def _enter(self, folder: str, environment: dict[str, str]) -> None:
-        """Go into the folder and the environment of a task."""
-        os.environ.clear()
-        os.environ.update({**self.usual, **self.environment, **environment})
-        os.chdir(folder)
-        sys.path[:] = [folder, *self.path]
+        self.files = settled()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "kind": None, "streams": None}
+        return {**self.__dict__, "kind": None, "random": None}
 
 
-def read(path: str, start: int, length: int) -> list[bytes]:
+def lines_at(path: str, start: int, length: int) -> list[bytes]:
     """Read the lines of a piece, as mrjob gives them to protocols: without what ends them."""
     with open(path, "rb") as file:
         file.seek(start)
@@ -208,11 +227,6 @@ def is_json(write: Any) -> bool:
     return type(getattr(write, "__self__", None)) in kinds
 
 
-def printed(stdout: BytesIO) -> list[bytes]:
-    """Return the lines that a task wrote by itself, which count as those that are written of its pairs."""
-    return lines_of(stdout.getvalue())
-
-
 def told(stderr: bytes) -> dict[str, dict[str, int]]:
     """Return the counters of a task, and show what else it wrote on standard error."""
     from mrjob.parse import parse_mr_job_stderr
@@ -223,34 +237,39 @@ def told(stderr: bytes) -> dict[str, dict[str, int]]:
     return counters
 
 
-class Stream(TextIOBase):
-    """Text that goes to the bytes of the task that runs. Loggers keep a stream, and may do so for the next task."""
-
-    encoding = "utf-8"
-
-    def __init__(self) -> None:
-        self.buffer = BytesIO()
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
-        self.buffer.write(text.encode("utf-8", "surrogateescape"))
-        return len(text)
+def to_exit(pairs: Iterable[Any]) -> Iterator[Any]:
+    """Yield pairs until a job ends its process by an exit that is no failure."""
+    try:
+        yield from pairs
+    except SystemExit as ended:
+        if ended.code:
+            raise
 
 
 @contextlib.contextmanager
-def standard(
-    streams: tuple[Stream, Stream], stdout: BytesIO, stderr: BytesIO
-) -> Iterator[None]:
-    """Let bytes be the standard streams, as files are of a task that is a process of mrjob's."""
-    usual = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = streams
-    streams[0].buffer, streams[1].buffer = stdout, stderr
+def seeds() -> Iterator[list[bool]]:
+    """Note whether random numbers are seeded. Forks begin with others each, if nothing is done."""
+    noted: list[bool] = []
+    seed = random.seed
+
+    def note(*args: Any, **kwargs: Any) -> None:
+        noted.append(True)
+        seed(*args, **kwargs)
+
+    random.seed = note
     try:
-        yield
+        yield noted
     finally:
-        sys.stdout, sys.stderr = usual
+        random.seed = seed
+
+
+def renew_numpy() -> None:
+    """Let numpy's random numbers be others than those of other forks, unless the job's file has seeded them."""
+    numpy = sys.modules.get("numpy.random")
+    generator = getattr(numpy, "get_bit_generator", lambda: None)()
+    # Only a state that numpy made has what it was made of.
+    if numpy and getattr(generator, "seed_seq", None) is not None:
+        numpy.seed()
 
 
 @contextlib.contextmanager
