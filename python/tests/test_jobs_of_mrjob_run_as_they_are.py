@@ -567,6 +567,17 @@ def test_commands_of_tasks_have_their_standard_streams(tmp_path: Path) -> None:
     assert "commands=2" in said
 
 
+@pytest.mark.once
+def test_what_has_no_size_is_read(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(FINAL)
+    check(tmp_path, "job.py", "/proc/self/limits", runner="local")
+    os.mkfifo(pipe := tmp_path / "pipe")
+    writer = subprocess.Popen(["sh", "-c", f"seq 1000 > {pipe}"])
+    done = run(tmp_path, "-m", "tegula.mrjob", "job.py", "pipe")
+    assert done.stdout == '"lines"\t1000\n', done.stderr
+    assert writer.wait() == 0
+
+
 @pytest.mark.parametrize("sleeper", ["mapper", "reducer"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_tasks_and_their_commands_end_with_their_program(

@@ -1,11 +1,14 @@
 """The pieces of a step's input, each of which is a map task: whole lines of one file, by their place in it.
 
-Compressed files, which mrjob knows by their names, are decompressed into a folder first, as mrjob's own runners do.
+Compressed files, which mrjob knows by their names, are decompressed into a folder first, as mrjob's own runners do. What
+has no size, as pipes and files of the system, is copied there.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +28,7 @@ class Piece:
 
     Attributes:
         file: the input file, by the name that the job gave it.
-        content: the absolute path of what is read: the file, or what it was decompressed into.
+        content: the absolute path of what is read: the file, or what its content was written into.
         start: where the lines begin in the content, in bytes.
         length: the bytes of the lines, which are 0 of an empty file.
     """
@@ -37,10 +40,9 @@ class Piece:
 
 
 def pieces(paths: list[str], folder: Path, workers: int) -> list[Piece]:
-    """Cut input files into pieces, in the order of the input. `folder` is for what is decompressed."""
+    """Cut input files into pieces, in the order of the input. `folder` is for contents that cannot be read by their place."""
     contents = [
-        _decompressed(path, folder / str(number)) if is_compressed(path) else path
-        for number, path in enumerate(paths)
+        _content(path, folder / str(number)) for number, path in enumerate(paths)
     ]
     size = sum(map(os.path.getsize, contents))
     share = size // (TASKS_PER_WORKER * workers)
@@ -52,12 +54,28 @@ def pieces(paths: list[str], folder: Path, workers: int) -> list[Piece]:
     ]
 
 
-def _decompressed(path: str, to: Path) -> str:
-    """Decompress a file, and return the path of its content."""
+def _content(path: str, to: Path) -> str:
+    """Return the path of a file's content: the file, or `to` where it has to be written first."""
+    if not is_compressed(path) and _has_size(path):
+        return path
     to.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "rb") as file, to.open("wb") as content:
-        content.writelines(decompress(file, path))
+        if is_compressed(path):
+            content.writelines(decompress(file, path))
+        else:
+            shutil.copyfileobj(file, content)
     return str(to)
+
+
+def _has_size(path: str) -> bool:
+    """Whether a file's size is that of its content. That of pipes, and of some files of the system, is 0."""
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    if status.st_size:
+        return True
+    with open(path, "rb") as file:
+        return not file.read(1)
 
 
 def _ranges(path: str, most: int) -> Iterator[tuple[int, int]]:
