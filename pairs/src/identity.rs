@@ -1,6 +1,7 @@
 //! Job identities: two runs with the same identity make the same pairs of the same bytes.
 
 use crate::encoding::{Reading, put_bytes, put_number};
+use std::io::{self, Write};
 use twox_hash::XxHash3_128;
 
 /// The identity of a job: its name, the version of its code, and each parameter that changes what its map
@@ -33,6 +34,21 @@ impl Identity {
     /// Adds a large parameter as the XXH3 (128 bits) of its bytes.
     pub fn with_bytes(self, name: &str, bytes: &[u8]) -> Identity {
         self.with(name, format_args!("{:032x}", XxHash3_128::oneshot(bytes)))
+    }
+
+    /// Adds a large parameter that need not be in memory: `write` writes its bytes, in pieces. The same as
+    /// [`with_bytes`](Identity::with_bytes) of all of them.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub fn with_written(
+        self,
+        name: &str,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<Identity> {
+        let mut hashed = Hashed(XxHash3_128::new());
+        write(&mut hashed)?;
+        Ok(self.with(name, format_args!("{:032x}", hashed.0.finish_128())))
     }
 
     /// Returns the first difference of `now`, for a message; `None` if there is none.
@@ -74,5 +90,35 @@ impl Identity {
         let count = from.number()?;
         let field = |_| Some((from.text()?, from.text()?));
         Some(Identity { fields: (0..count).map(field).collect::<Option<_>>()? })
+    }
+}
+
+/// Hashes what is written.
+struct Hashed(XxHash3_128);
+
+impl Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_in_pieces_is_the_same_as_at_once() {
+        let bytes: Vec<u8> = (0..100_000_u32).map(|number| number.to_le_bytes()[0]).collect();
+        let at_once = Identity::new("job", 1).with_bytes("file", &bytes);
+        for piece in [1000, 8192, bytes.len()] {
+            let write =
+                |to: &mut dyn Write| bytes.chunks(piece).try_for_each(|it| to.write_all(it));
+            assert_eq!(Identity::new("job", 1).with_written("file", write).unwrap(), at_once);
+        }
     }
 }

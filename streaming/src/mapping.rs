@@ -12,12 +12,11 @@ use crate::numbers::Numbers;
 use crate::output::OutputFolder;
 use crate::process::Process;
 use crate::settings::{BY_LINES, Settings};
-use crate::shipped::files_named;
+use crate::shipped::{files_named, with_content};
 use crate::tasks::{Source, Task, Tasks};
 use memchr::memchr_iter;
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use tegula::{Collect, Cut, Emit, Identity, Job, Result, Resumable, Sees, Split};
@@ -38,7 +37,8 @@ pub(crate) struct Mapping<'r> {
     pub(crate) list_of_empty: u32,
     /// Where output goes that is not sorted.
     pub(crate) output: &'r OutputFolder,
-    pub(crate) identity: Identity,
+    /// `None` if no state is kept.
+    pub(crate) kept: Option<Kept>,
     /// Where the pairs go: the number of a part and the form of a key, and a value.
     pub(crate) gathering: Gathering<'r>,
 }
@@ -56,7 +56,7 @@ impl Job for Mapping<'_> {
     }
 
     fn state(&self) -> Option<&dyn Resumable> {
-        Some(self)
+        self.kept.as_ref().map(|kept| -> &dyn Resumable { kept })
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -67,23 +67,35 @@ impl Job for Mapping<'_> {
     }
 }
 
-impl Resumable for Mapping<'_> {
+/// What a state has to know of a job. To find it reads all files that the job ships, so it is made for a state alone.
+pub(crate) struct Kept {
+    identity: Identity,
+    sees: Sees,
+}
+
+impl Kept {
+    /// Returns what decides the pairs of a job. A task is told the path of its file, and where in it its lines are; a
+    /// mapper may look at the path. Offsets before lines are for it to look at, too.
+    pub(crate) fn of(settings: &Settings) -> Result<Kept> {
+        let sees = match settings.offset_separator {
+            Some(_) => Sees::Places,
+            None => Sees::Paths,
+        };
+        Ok(Kept { identity: identity(settings)?, sees })
+    }
+}
+
+impl Resumable for Kept {
     fn identity(&self) -> Identity {
         self.identity.clone()
     }
 
-    /// A task is told the path of its file, and where in it its lines are; a mapper may look at the path. Offsets before
-    /// lines are for it to look at, too.
     fn sees(&self) -> Sees {
-        match self.settings.offset_separator {
-            Some(_) => Sees::Places,
-            None => Sees::Paths,
-        }
+        self.sees
     }
 }
 
-/// Returns what decides the pairs of a job.
-pub(crate) fn identity(settings: &Settings) -> Result<Identity> {
+fn identity(settings: &Settings) -> Result<Identity> {
     let mut identity = Identity::new("streaming", 1).with("mapper", settings.mapper.join("\u{0}"));
     let combiner = settings.combiner.as_deref().unwrap_or_default();
     identity = identity.with("combiner", combiner.join("\u{0}")).with("reducers", settings.parts);
@@ -100,8 +112,7 @@ pub(crate) fn identity(settings: &Settings) -> Result<Identity> {
         identity = item.identify(identity)?;
     }
     for path in files_named(&settings.mapper).chain(files_named(combiner)) {
-        let bytes = fs::read(&path).map_err(|cause| tegula::InputError::from_io(&path, cause))?;
-        identity = identity.with_bytes(&path.to_string_lossy(), &bytes);
+        identity = with_content(identity, &path.to_string_lossy(), &path)?;
     }
     Ok(identity)
 }

@@ -4,7 +4,7 @@
 use crate::counters::Counters;
 use crate::gathering::Gathering;
 use crate::input::list;
-use crate::mapping::{COUNTERS, Mapping, identity};
+use crate::mapping::{COUNTERS, Kept, Mapping};
 use crate::numbers::Numbers;
 use crate::output::OutputFolder;
 use crate::pairs::Pairs;
@@ -112,7 +112,7 @@ impl Settings {
             numbers: Numbers::new(&listed.bytes, split_bytes),
             list_of_empty,
             output: &output,
-            identity: identity(&self)?,
+            kept: options.state.as_ref().map(|_| Kept::of(&self)).transpose()?,
             gathering: Gathering::new(sort),
         };
         let answer = host.engine.job(&mapping).options(&options).run(listed.input)?;

@@ -5,7 +5,7 @@ use crate::conf::refused;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -61,15 +61,19 @@ impl Shipped {
 
     /// Adds its content to a job's identity.
     pub(crate) fn identify(&self, identity: Identity) -> Result<Identity> {
-        let mut bytes = Vec::new();
-        read_all(&self.path, &mut bytes).map_err(|cause| InputError::from_io(&self.path, cause))?;
-        Ok(identity.with_bytes(&format!("file {}", self.link), &bytes))
+        with_content(identity, &format!("file {}", self.link), &self.path)
     }
 }
 
-fn read_all(path: &Path, bytes: &mut Vec<u8>) -> io::Result<()> {
+/// Adds the content of a file or folder to a job's identity.
+pub(crate) fn with_content(identity: Identity, name: &str, path: &Path) -> Result<Identity> {
+    let added = identity.with_written(name, |to| write_all(path, to));
+    Ok(added.map_err(|cause| InputError::from_io(path, cause))?)
+}
+
+fn write_all(path: &Path, to: &mut dyn Write) -> io::Result<()> {
     if !fs::metadata(path)?.is_dir() {
-        File::open(path)?.read_to_end(bytes)?;
+        io::copy(&mut File::open(path)?, to)?;
         return Ok(());
     }
     let mut entries: Vec<PathBuf> =
@@ -80,9 +84,9 @@ fn read_all(path: &Path, bytes: &mut Vec<u8>) -> io::Result<()> {
         if entry.file_name().is_some_and(|name| name == "__pycache__") {
             continue;
         }
-        bytes.extend_from_slice(entry.file_name().unwrap_or_default().as_encoded_bytes());
-        bytes.push(0);
-        read_all(&entry, bytes)?;
+        to.write_all(entry.file_name().unwrap_or_default().as_encoded_bytes())?;
+        to.write_all(&[0])?;
+        write_all(&entry, to)?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! A task has a folder with the job's files and archives under their links, and an environment with the job's properties.
 
 use super::Place;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
@@ -27,6 +27,23 @@ fn files_are_there_by_their_links() {
     let mode = fs::metadata(place.path("m.sh")).unwrap().permissions().mode();
     assert_eq!(mode & 0o111, 0, "the user's own file is as it was");
     assert!(place.is_clean());
+}
+
+/// What is in them, a state alone has to know, and for that they need not be in memory.
+#[test]
+fn files_may_be_larger_than_memory_and_secret() {
+    const MEMORY: u64 = 64 << 20;
+    let place = Place::with(&[("in", b"line\n")]);
+    File::create(place.path("large")).unwrap().set_len(300 << 20).unwrap();
+    let job = ["-mapper", "cat", "-files", "large", "--memory", "64M", "--stats-json", "stats"];
+    for state in [&[][..], &["--state", "state", "--job", "large"]] {
+        assert_eq!(place.single(&[&job[..], state].concat()), "line\t\n");
+        let stats = fs::read(place.path("stats")).unwrap();
+        let stats: serde_json::Value = serde_json::from_slice(&stats).unwrap();
+        assert!(stats["memory_resident_peak"].as_u64().unwrap() <= MEMORY, "{state:?}: {stats:#}");
+    }
+    // A word that names a file which nobody can read from its begin, and `cat` does not.
+    assert_eq!(place.single(&["-mapper", "sh -c cat /proc/self/mem"]), "line\t\n");
 }
 
 #[test]
