@@ -180,7 +180,7 @@ impl Mapping<'_> {
         } else {
             self.map_to_pairs(&task, lines, put)?
         };
-        self.output.take_files(task.outputs())?;
+        self.take_files(&task)?;
         counters.count("Map input records", memchr_iter(b'\n', lines).count() as u64);
         let read = i64::try_from(source.bytes).unwrap_or(i64::MAX);
         counters.add(BYTES_READ.0, BYTES_READ.1, read);
@@ -192,6 +192,21 @@ impl Mapping<'_> {
             put.count(&key, &amount.to_le_bytes());
         }
         Ok(())
+    }
+
+    /// Takes the files that a task has left for the answer. A state has a task's pairs alone: where these are found again,
+    /// its files would be missing.
+    fn take_files(&self, task: &Task) -> Result<()> {
+        if self.kept.is_some()
+            && let Some(name) = task.output()?
+        {
+            return Err(task.failed(format!(
+                "the {MAPPER} left {} for the answer, and files of map tasks are not kept in a state; leave --state out, or \
+                 write them in the reducer",
+                Path::new(&name).display()
+            )));
+        }
+        self.output.take_files(task.outputs())
     }
 
     /// Writes a task's output to a part file.

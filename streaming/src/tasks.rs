@@ -9,12 +9,13 @@ use crate::settings::{Reducer, Settings};
 use crate::shipped::Links;
 use crate::speech::Speech;
 use crate::workplace::Workplace;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
-use tegula::{Cancel, Error, OutputError, Place, Result};
+use tegula::{Cancel, Error, InputError, OutputError, Place, Result};
 
 /// What the tasks of a run share.
 pub(crate) struct Tasks<'r> {
@@ -142,9 +143,7 @@ impl<'r> Tasks<'r> {
         let (name, words) =
             command.split_first().map_or(("", &[][..]), |(name, words)| (name, words));
         let cannot = |why: String| {
-            let message = format!("the {role} `{}` cannot be run: {why}", command.join(" "));
-            let cause = TaskFailed { attempt: task.attempt.clone(), ..TaskFailed::new(message) };
-            Error::Record { place: task.place.clone(), cause: Box::new(cause) }
+            task.failed(format!("the {role} `{}` cannot be run: {why}", command.join(" ")))
         };
         let program = find(name, &task.folder).map_err(|fault| {
             cannot(match fault {
@@ -218,6 +217,23 @@ impl Task {
     /// Returns the folder whose files go into the answer.
     pub(crate) fn outputs(&self) -> &Path {
         &self.outputs
+    }
+
+    /// Returns the name of a file or folder that is in there; `None` if there is none.
+    pub(crate) fn output(&self) -> Result<Option<OsString>> {
+        let mut entries = match fs::read_dir(&self.outputs) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+            entries => entries.map_err(|cause| InputError::from_io(&self.outputs, cause))?,
+        };
+        let first = entries.next().transpose();
+        let first = first.map_err(|cause| InputError::from_io(&self.outputs, cause))?;
+        Ok(first.map(|entry| entry.file_name()))
+    }
+
+    /// Returns the error that the task ends with for this reason.
+    pub(crate) fn failed(&self, message: String) -> Error {
+        let cause = TaskFailed { attempt: self.attempt.clone(), ..TaskFailed::new(message) };
+        Error::Record { place: self.place.clone(), cause: Box::new(cause) }
     }
 }
 

@@ -97,6 +97,26 @@ fn lines_after_their_offsets_are_mapped_where_they_are() {
     }
 }
 
+/// A state has pairs alone, so files of map tasks that are found again would be missing. Reducers run each time.
+#[test]
+fn files_for_the_answer_are_left_by_reducers_alone() {
+    const SIDE: &str = "echo x > $mapreduce_task_output_dir/side-$mapreduce_task_partition; cat";
+    let place = Place::with(&[("in", b"a\n"), ("m.sh", SIDE.as_bytes())]);
+    let output = place.run(&job("NOTES=", &["--incremental"]));
+    let text = super::said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("in, byte 0: the mapper left side-0 for the answer"), "{text}");
+    assert!(!place.path("out").exists() && place.is_clean());
+    let _ = fs::remove_dir_all(place.path("state"));
+    fs::write(place.path("m.sh"), "cat\n").unwrap();
+    let reducer = format!("sh -c '{SIDE}'");
+    for run in ["first", "second"] {
+        let answer = place.answer(&job("NOTES=", &["--incremental", "-reducer", &reducer]));
+        let files: Vec<&str> = answer.keys().map(String::as_str).collect();
+        assert_eq!(files, ["part-00000", "side-0"], "{run}");
+    }
+}
+
 #[test]
 fn a_killed_run_is_gone_on_with() {
     let text: String = (0..40_000).map(|number| format!("{number:05}\n")).collect();
