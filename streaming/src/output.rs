@@ -95,16 +95,12 @@ impl OutputFolder {
 
     /// Takes the files that a task has left in its own folder for the answer.
     pub(crate) fn take_files(&self, folder: &Path) -> Result<()> {
-        let fault = |cause| OutputError::Write { path: folder.to_path_buf(), cause };
-        let entries = match fs::read_dir(folder) {
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
-            entries => entries.map_err(fault)?,
-        };
-        for entry in entries {
-            let entry = entry.map_err(fault)?;
-            fs::rename(entry.path(), self.folder.join(entry.file_name())).map_err(fault)?;
+        match merge(folder, &self.folder) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound || folder.exists() => {
+                Err(OutputError::Write { path: folder.to_path_buf(), cause }.into())
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Gives the folder its name, with `_SUCCESS` in it.
@@ -131,6 +127,24 @@ impl OutputFolder {
         let _ = File::open(parent).and_then(|parent| parent.sync_all());
         Ok(())
     }
+}
+
+/// Moves what is in a folder to another one. Folders of one name become one, also if several threads move at once.
+fn merge(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        if !entry.file_type()?.is_dir() {
+            fs::rename(path, target)?;
+            continue;
+        }
+        // A folder is not renamed, because that would replace an empty one into which another thread moves files.
+        match fs::create_dir(&target) {
+            Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => return Err(cause),
+            _ => merge(&path, &target)?,
+        }
+    }
+    Ok(())
 }
 
 /// Returns the beginning of the names of folders in which a folder of this name is written.

@@ -145,6 +145,25 @@ fn files_of_tasks_go_into_the_answer() {
     assert_eq!(place.parts(), parts);
 }
 
+/// Hadoop merges them, too.
+#[test]
+fn folders_of_one_name_that_tasks_leave_are_one() {
+    const LEAVE: &str = "sh -c 'to=$mapreduce_task_output_dir/sub/below; mkdir -p $to $to-$mapreduce_task_partition; \
+        for i in 1 2 3 4; do echo x > $to/$mapreduce_task_partition-$i; done; cat'";
+    let lines: String = (0..16).map(|number| format!("{number:03}\n")).collect();
+    let place = Place::with(&[("in", lines.as_bytes())]);
+    let of_mappers = ["-mapper", LEAVE, "--workers", "2", "--split", "4", "--tile", "4"];
+    let of_reducers =
+        ["-mapper", "cat", "-reducer", LEAVE, "-numReduceTasks", "16", "--workers", "2"];
+    let map_only = [&of_mappers[..], &["-reducer", "NONE"]].concat();
+    for job in [&of_mappers[..], &map_only[..], &of_reducers[..]] {
+        let output = place.run(job);
+        assert!(output.status.success(), "{job:?}: {}", super::said(&output));
+        let count = |folder: &str| fs::read_dir(place.path(folder)).unwrap().count();
+        assert_eq!((count("out/sub"), count("out/sub/below")), (17, 64), "{job:?}");
+    }
+}
+
 #[test]
 fn gzip_is_read_and_written() {
     let place = Place::with(&[("in", b"b\na\n")]);
