@@ -1,6 +1,7 @@
 //! A folder that is called as a file system: `hdfs:///path` is `path` below it. Programs that bring their files to HDFS
 //! before they run a job find a place for them there.
 
+use crate::input::without_scheme;
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -34,8 +35,8 @@ impl Hdfs {
     /// Returns the path on this machine of what an `fs` command names: a path without a scheme is below the folder, too, and
     /// a relative one in the user's part.
     pub(crate) fn local(&self, text: &str) -> PathBuf {
-        if let Some(path) = text.strip_prefix("file://").or_else(|| text.strip_prefix("file:")) {
-            return PathBuf::from(path);
+        if text.starts_with("file:") {
+            return PathBuf::from(without_scheme(text));
         }
         let path = text.strip_prefix("hdfs://").unwrap_or(text);
         let path = path.strip_prefix("hdfs:").unwrap_or(path);

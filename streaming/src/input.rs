@@ -19,8 +19,7 @@ pub(crate) struct Listed {
 pub(crate) fn list(inputs: &[String], others: &dyn Fn(&str) -> Result<Input>) -> Result<Listed> {
     let mut listed = Listed::default();
     for text in inputs {
-        let text =
-            text.strip_prefix("file://").or_else(|| text.strip_prefix("file:")).unwrap_or(text);
+        let text = without_scheme(text);
         if text == "-" || text.contains("://") {
             let input = others(text)?;
             listed.bytes.extend(input.listing().map(|file| file.bytes()));
@@ -32,6 +31,11 @@ pub(crate) fn list(inputs: &[String], others: &dyn Fn(&str) -> Result<Input>) ->
         }
     }
     Ok(listed)
+}
+
+/// Returns the path of a `file:` URL; any other text as it is.
+pub(crate) fn without_scheme(text: &str) -> &str {
+    text.strip_prefix("file://").or_else(|| text.strip_prefix("file:")).unwrap_or(text)
 }
 
 impl Listed {

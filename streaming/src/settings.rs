@@ -4,6 +4,7 @@ use crate::codec::Codec;
 use crate::command::{is_class, words};
 use crate::conf::{Conf, refused};
 use crate::fields::KeyFields;
+use crate::input::without_scheme;
 use crate::lines::KeyEnd;
 use crate::options::CommandLine;
 use crate::order::KeyOrder;
@@ -115,7 +116,7 @@ impl Settings {
         let sort_mb = conf.number("mapreduce.task.io.sort.mb")?.unwrap_or(SORT_MB);
         let reporter = conf.get("stream.stderr.reporter.prefix").unwrap_or("reporter:");
         Ok(Settings {
-            output: PathBuf::from(output.strip_prefix("file://").unwrap_or(output)),
+            output: folder_of_answer(output)?,
             mapper: command_words("-mapper", mapper)?,
             combiner: combiner.map(|command| command_words("-combiner", command)).transpose()?,
             reducer,
@@ -271,6 +272,27 @@ fn split_bytes(conf: &Conf) -> Result<Option<u64>> {
     let usual = tegula::DEFAULT_TILE_BYTES;
     let bounded = usual.min(most.unwrap_or(usual)).max(least.unwrap_or(1)).max(1);
     Ok((least.is_some() || most.is_some()).then_some(bounded))
+}
+
+/// Returns the path that `-output` names.
+fn folder_of_answer(text: &str) -> Result<PathBuf> {
+    let path = without_scheme(text);
+    let is_scheme = |scheme: &str| {
+        scheme.len() > 1
+            && scheme.chars().all(|one| one.is_ascii_alphanumeric() || "+-.".contains(one))
+    };
+    match path.split_once(":/") {
+        Some((scheme, _)) if is_scheme(scheme) => {
+            let for_hdfs = match scheme {
+                "hdfs" => "; `tegula hadoop` knows hdfs:///path, without a host",
+                _ => "",
+            };
+            let cause =
+                format!("{text}: the answer is a folder of this machine; give its path{for_hdfs}");
+            Err(refused("-output", cause))
+        }
+        _ => Ok(PathBuf::from(path)),
+    }
 }
 
 fn command_words(option: &'static str, command: &str) -> Result<Vec<String>> {

@@ -2,6 +2,7 @@
 
 use crate::command::words;
 use crate::conf::refused;
+use crate::input::without_scheme;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -41,8 +42,7 @@ impl Shipped {
     fn of(text: &str, is_archive: bool) -> Result<Shipped> {
         let option = if is_archive { "-archives" } else { "-files" };
         let (path, link) = text.split_once('#').unwrap_or((text, ""));
-        let path =
-            path.strip_prefix("file://").or_else(|| path.strip_prefix("file:")).unwrap_or(path);
+        let path = without_scheme(path);
         if path.contains("://") {
             let cause = format!("{path}: copy it to this machine, and give its path");
             return Err(refused(option, cause));

@@ -49,6 +49,17 @@ const CASES: &[Case<'_>] = &[
         2,
         "-files: plain#a/b: a link is a plain name, without /",
     ),
+    (
+        &["-mapper", "cat", "-output", "s3://bucket/out"],
+        2,
+        "-output: s3://bucket/out: the answer is a folder of this machine",
+    ),
+    (
+        &["-mapper", "cat", "-output", "hdfs://host:8020/out"],
+        2,
+        "knows hdfs:///path, without a host",
+    ),
+    (&["-mapper", "cat", "-output", "hdfs:/out"], 2, "-output: hdfs:/out: the answer is a folder"),
     (&["-mapper", "cat", "-output", "none/.."], 1, "none/..: this is no name for a folder"),
     (&["-mapper", "cat", "-output", "plain/out"], 1, "plain: cannot be created: File exists"),
     (

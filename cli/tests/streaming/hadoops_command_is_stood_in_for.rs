@@ -114,6 +114,10 @@ fn a_job_that_fails_is_told_of_too() {
     assert!(failed.is_some_and(|it| it.ends_with("_0001_m_000000_0, Status : FAILED")), "{text}");
     assert!(text.contains("ended with exit code 3") && text.contains("\nwhy\n"), "{text}");
     assert!(text.contains("\nStreaming Command Failed!\n"), "{text}");
+    let job = ["jar", "any.jar", "-input", "hdfs:///in.txt", "-output", "hdfs://host:1/out"];
+    let elsewhere = hadoop(&place, &[&job[..], &["-mapper", "cat"]].concat());
+    assert_eq!(elsewhere.status.code(), Some(2));
+    assert!(said(&elsewhere).contains("hdfs:///path, without a host"), "{}", said(&elsewhere));
     let other = hadoop(&place, &["jar", "examples.jar", "wordcount", "in", "out"]);
     assert_eq!(other.status.code(), Some(2));
     assert!(said(&other).contains("hadoop/bin/tegula-hadoop jar examples.jar wordcount in out"));

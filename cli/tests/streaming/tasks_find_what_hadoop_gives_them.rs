@@ -145,6 +145,15 @@ fn files_of_tasks_go_into_the_answer() {
     assert_eq!(place.parts(), parts);
 }
 
+#[test]
+fn an_answer_may_be_named_by_a_url_of_a_file() {
+    let place = Place::with(&[("in", b"line\n")]);
+    for scheme in ["file:", "file://"] {
+        let output = format!("{scheme}{}", place.path("out").display());
+        assert_eq!(place.single(&["-mapper", "cat", "-output", &output]), "line\t\n", "{scheme}");
+    }
+}
+
 /// Hadoop merges them, too.
 #[test]
 fn folders_of_one_name_that_tasks_leave_are_one() {
