@@ -1,7 +1,8 @@
-//! Why a task failed.
+//! Why a task failed, and how the others learn that one has.
 
-use std::error::Error;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use tegula::{Cancel, Error, Result};
 
 /// A task of a job failed: its command did, or it could not be run.
 #[derive(Debug)]
@@ -37,4 +38,42 @@ impl fmt::Display for TaskFailed {
     }
 }
 
-impl Error for TaskFailed {}
+impl std::error::Error for TaskFailed {}
+
+/// The error of the first task of a run that failed. The others end then, wherever they are: a command that works on for an
+/// hour would keep the message back for an hour.
+#[derive(Debug, Default)]
+pub(crate) struct FirstFailure {
+    raised: Cancel,
+    error: Mutex<Option<Error>>,
+}
+
+impl FirstFailure {
+    /// Returns the flag that is raised when a task has failed.
+    pub(crate) fn flag(&self) -> &Cancel {
+        &self.raised
+    }
+
+    /// Notes how a task ended. Of one that failed or was ended for another one's failure, it returns
+    /// [`Error::Cancelled`], whose reason [`reason`](FirstFailure::reason) has.
+    pub(crate) fn note<T>(&self, ended: Result<T>) -> Result<T> {
+        ended.map_err(|error| {
+            if !matches!(error, Error::Cancelled) {
+                self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                self.raised.cancel();
+            }
+            Error::Cancelled
+        })
+    }
+
+    /// Returns the error of a run whose tasks ended with this one.
+    pub(crate) fn reason(&self, error: Error) -> Error {
+        match error {
+            Error::Cancelled => {
+                let first = self.error.lock().unwrap_or_else(PoisonError::into_inner).take();
+                first.unwrap_or(Error::Cancelled)
+            }
+            error => error,
+        }
+    }
+}

@@ -62,8 +62,8 @@ impl Job for Mapping<'_> {
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         let mut emit = |key: &[u8], value: &[u8]| emit.emit_copied(key, value);
         let mut put = self.gathering.begin(&split, &mut emit);
-        self.map_split(&split, &mut put)?;
-        put.end()
+        let mapped = self.map_split(&split, &mut put).and_then(|()| put.end());
+        self.tasks.failure().note(mapped)
     }
 }
 
@@ -305,7 +305,7 @@ impl Mapping<'_> {
         &self,
         task: &Task,
         stretch: &mut Stretch,
-        ready: Option<Process<'_>>,
+        ready: Option<Process>,
         put: &mut Gatherer<'_, '_>,
     ) -> Result<Counters> {
         let settings = self.settings;

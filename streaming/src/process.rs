@@ -30,13 +30,14 @@ const PAUSE_MOST: Duration = Duration::from_millis(4);
 const ENDED_MOST: Duration = Duration::from_millis(20);
 
 /// A command that runs.
-pub(crate) struct Process<'r> {
+pub(crate) struct Process {
     child: Child,
     input: Option<ChildStdin>,
     output: Option<ChildStdout>,
     errors: Option<ChildStderr>,
     pub(crate) speech: Speech,
-    cancel: &'r Cancel,
+    /// It is ended when one of them is raised.
+    stops: [Cancel; 2],
     timeout: Option<Duration>,
     /// When it last read, wrote or said something.
     moved: Instant,
@@ -49,13 +50,13 @@ pub(crate) struct Process<'r> {
 /// Takes pieces of a command's output.
 pub(crate) type Take<'t> = dyn FnMut(&[u8]) -> Result<()> + 't;
 
-impl<'r> Process<'r> {
+impl Process {
     pub(crate) fn new(
         mut child: Child,
         speech: Speech,
-        cancel: &'r Cancel,
+        stops: [Cancel; 2],
         timeout: Option<Duration>,
-    ) -> io::Result<Process<'r>> {
+    ) -> io::Result<Process> {
         let (input, output, errors) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let process = Process {
@@ -64,7 +65,7 @@ impl<'r> Process<'r> {
             output,
             errors,
             speech,
-            cancel,
+            stops,
             timeout,
             moved: Instant::now(),
             buffer: vec![0; PIPE_BYTES],
@@ -209,7 +210,7 @@ impl<'r> Process<'r> {
     }
 
     fn check_limits(&self) -> Result<()> {
-        if self.cancel.is_cancelled() {
+        if self.stops.iter().any(Cancel::is_cancelled) {
             return Err(Error::Cancelled);
         }
         match self.timeout {
@@ -226,7 +227,7 @@ impl<'r> Process<'r> {
     }
 }
 
-impl Drop for Process<'_> {
+impl Drop for Process {
     fn drop(&mut self) {
         if !self.is_over {
             // It may have ended by itself.

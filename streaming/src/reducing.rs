@@ -19,11 +19,11 @@ const REDUCER: &str = "reducer";
 
 /// Reducers of a short job, whose commands are started before it maps: an interpreter may take longer to start than all
 /// the rest, and does so while those of the mappers start.
-pub(crate) struct Early<'r>(Mutex<Vec<(usize, Task, Process<'r>)>>);
+pub(crate) struct Early(Mutex<Vec<(usize, Task, Process)>>);
 
-impl<'r> Early<'r> {
+impl Early {
     /// Starts the reducers of the first `count` parts. What cannot be started now is when it is its turn, or fails then.
-    pub(crate) fn start(tasks: &Tasks<'r>, settings: &Settings, count: usize) -> Early<'r> {
+    pub(crate) fn start(tasks: &Tasks<'_>, settings: &Settings, count: usize) -> Early {
         let Reducer::Command(command) = &settings.reducer else { return Early(Mutex::default()) };
         let start = |part: usize| {
             let task = tasks.reduce_task(part).ok()?;
@@ -34,7 +34,7 @@ impl<'r> Early<'r> {
     }
 
     /// Returns the reducer of a part, if it has been started.
-    fn take(&self, part: usize) -> Option<(Task, Process<'r>)> {
+    fn take(&self, part: usize) -> Option<(Task, Process)> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = all.iter().position(|one| one.0 == part)?;
         let (_, task, mut process) = all.swap_remove(at);
@@ -44,11 +44,11 @@ impl<'r> Early<'r> {
 }
 
 /// Reduces all parts, and returns the counters of the whole job.
-pub(crate) fn reduce<'t>(
+pub(crate) fn reduce(
     engine: &Engine,
     options: &Options,
-    tasks: &Tasks<'t>,
-    (settings, early): (&Settings, &Early<'t>),
+    tasks: &Tasks<'_>,
+    (settings, early): (&Settings, &Early),
     pairs: &Pairs<'_, '_>,
     output: &OutputFolder,
 ) -> Result<Counters> {
@@ -61,22 +61,24 @@ pub(crate) fn reduce<'t>(
         let mut reducers = Reducers::new(tasks, (settings, early), output, bundles[bundle].clone());
         let taken = pairs
             .each(bundle, &mut |part, form, value| reducers.take(usize::from(part), form, value));
-        let counters = match taken {
-            Ok(()) => reducers.finish()?,
-            Err(error) => return Err(reducers.fail(error)),
+        let reduced = match taken {
+            Ok(()) => reducers.finish(),
+            Err(error) => Err(reducers.fail(error)),
         };
+        let counters = tasks.failure().note(reduced)?;
         all.lock().unwrap_or_else(PoisonError::into_inner).add_all(&counters);
         Ok(())
     };
-    engine.tasks(bundles.len(), options, task)?;
+    let reduced = engine.tasks(bundles.len(), options, task);
+    reduced.map_err(|error| tasks.failure().reason(error))?;
     Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// The reducers of neighbouring parts, one after the other.
-struct Reducers<'r, 't> {
+struct Reducers<'r> {
     tasks: &'r Tasks<'r>,
     settings: &'r Settings,
-    early: &'r Early<'t>,
+    early: &'r Early,
     output: &'r OutputFolder,
     /// The parts that come after the present one.
     parts: Range<usize>,
@@ -100,18 +102,18 @@ struct Reduction<'r> {
 struct Run<'r> {
     command: &'r [String],
     task: Task,
-    process: Process<'r>,
+    process: Process,
     cutter: LineCutter,
     input: Vec<u8>,
 }
 
-impl<'r, 't: 'r> Reducers<'r, 't> {
+impl<'r> Reducers<'r> {
     fn new(
         tasks: &'r Tasks<'r>,
-        (settings, early): (&'r Settings, &'r Early<'t>),
+        (settings, early): (&'r Settings, &'r Early),
         output: &'r OutputFolder,
         parts: Range<usize>,
-    ) -> Reducers<'r, 't> {
+    ) -> Reducers<'r> {
         Reducers { tasks, settings, early, output, parts, now: None, counters: Counters::default() }
     }
 

@@ -115,7 +115,8 @@ impl Settings {
             kept: options.state.as_ref().map(|_| Kept::of(&self)).transpose()?,
             gathering: Gathering::new(sort),
         };
-        let answer = host.engine.job(&mapping).options(&options).run(listed.input)?;
+        let answer = host.engine.job(&mapping).options(&options).run(listed.input);
+        let answer = answer.map_err(|error| tasks.failure().reason(error))?;
         let Mapping { gathering, numbers, .. } = mapping;
         enter(&options, Stage::Output);
         let reducing =

@@ -2,7 +2,7 @@
 
 use crate::command::{NoProgram, find};
 use crate::counters::Counters;
-use crate::failure::TaskFailed;
+use crate::failure::{FirstFailure, TaskFailed};
 use crate::output::OutputFolder;
 use crate::process::{Process, fault_of};
 use crate::settings::{Reducer, Settings};
@@ -23,6 +23,7 @@ pub(crate) struct Tasks<'r> {
     place: &'r Workplace,
     links: Links,
     cancel: &'r Cancel,
+    failure: FirstFailure,
     environment: Vec<(String, String)>,
     /// The folder in which each task has one for files that go into the answer.
     outputs: PathBuf,
@@ -72,7 +73,13 @@ impl<'r> Tasks<'r> {
         let links = Links::prepare(&settings.shipped, &programs, place.folder())?;
         let environment = environment(settings, &id, place.folder(), output.path());
         let outputs = output.of_tasks();
-        Ok(Tasks { settings, place, links, cancel, environment, outputs, id })
+        let failure = FirstFailure::default();
+        Ok(Tasks { settings, place, links, cancel, failure, environment, outputs, id })
+    }
+
+    /// The first failure of the run's tasks.
+    pub(crate) fn failure(&self) -> &FirstFailure {
+        &self.failure
     }
 
     pub(crate) fn job_id(&self) -> String {
@@ -139,7 +146,10 @@ impl<'r> Tasks<'r> {
     }
 
     /// Starts a command of a task. `role` is what messages call it.
-    pub(crate) fn start(&self, task: &Task, role: &str, command: &[String]) -> Result<Process<'r>> {
+    pub(crate) fn start(&self, task: &Task, role: &str, command: &[String]) -> Result<Process> {
+        if self.failure.flag().is_cancelled() {
+            return Err(Error::Cancelled);
+        }
         let (name, words) =
             command.split_first().map_or(("", &[][..]), |(name, words)| (name, words));
         let cannot = |why: String| {
@@ -168,7 +178,8 @@ impl<'r> Tasks<'r> {
         })?;
         let settings = self.settings;
         let speech = Speech::new(&settings.reporter_prefix, settings.is_verbose);
-        let process = Process::new(child, speech, self.cancel, settings.timeout);
+        let stops = [self.cancel.clone(), self.failure.flag().clone()];
+        let process = Process::new(child, speech, stops, settings.timeout);
         process.map_err(|cause| cannot(cause.to_string()))
     }
 
@@ -178,7 +189,7 @@ impl<'r> Tasks<'r> {
         task: &Task,
         role: &str,
         command: &[String],
-        mut process: Process<'_>,
+        mut process: Process,
         worked: Result<ExitStatus>,
     ) -> Result<Counters> {
         process.speech.end();
@@ -203,7 +214,7 @@ impl<'r> Tasks<'r> {
         &self,
         task: &Task,
         (role, command): (&str, &[String]),
-        mut process: Process<'_>,
+        mut process: Process,
         text: &[u8],
         take: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Counters> {

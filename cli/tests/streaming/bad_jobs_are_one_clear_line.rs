@@ -4,6 +4,7 @@
 use super::{Place, said};
 use std::fs;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Options, the exit code, and what the line has.
 type Case<'c> = (&'c [&'c str], i32, &'c str);
@@ -125,6 +126,29 @@ fn each_is_told() {
         assert_eq!(output.status.code(), Some(*code), "{options:?}: {text}");
         assert!(text.contains(expected), "{options:?}: {text}");
         assert!(!place.path("out").exists() && place.is_clean(), "{options:?}");
+    }
+}
+
+/// The one that waits is the first or the second of the input, and it is the other's error that is told.
+#[test]
+fn tasks_at_work_end_when_one_has_failed() {
+    const COMMAND: &str =
+        "sh -c 'read -r line; case $line in bad*) sleep 0.3; exit 3;; esac; cat; exec sleep 60'";
+    for text in ["bad\nfine\n", "fine1\nbad1\n"] {
+        let tile = text.find('\n').unwrap() + 1;
+        let tile = tile.to_string();
+        let mappers = ["-mapper", COMMAND, "-reducer", "NONE", "--tile", &tile, "--split", &tile];
+        let reducers = ["-mapper", "cat", "-reducer", COMMAND, "-numReduceTasks", "2"];
+        for job in [&mappers[..], &reducers] {
+            let place = Place::with(&[("in", text.as_bytes())]);
+            let began = Instant::now();
+            let output = place.run(&[job, &["--workers", "2"]].concat());
+            let said = said(&output);
+            assert_eq!(output.status.code(), Some(1), "{job:?}: {said}");
+            assert!(said.contains("ended with exit code 3"), "{job:?}: {said}");
+            assert!(began.elapsed() < Duration::from_secs(20), "{job:?}: {:?}", began.elapsed());
+            assert!(!place.path("out").exists() && place.is_clean(), "{job:?}");
+        }
     }
 }
 
