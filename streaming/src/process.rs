@@ -85,7 +85,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Counts the time without a sign of life from now on: until now, it was not its turn.
+    /// Counts the time without a sign of life from now on: until now, it was not the command's turn.
     pub(crate) fn awaken(&mut self) {
         self.moved = Instant::now();
     }
@@ -187,6 +187,8 @@ impl Process {
             Ok(count) => {
                 self.has_moved(count);
                 take(&self.buffer[..count])?;
+                // What takes it may be at work for long, as a combiner, and the command could not go on.
+                self.awaken();
             }
             Err(cause) if is_for_later(&cause) => {}
             Err(cause) => return Err(broken(cause)),

@@ -189,6 +189,19 @@ fn gzip_is_read_and_written() {
     assert_eq!(place.single(&["-mapper", "cat", "-reducer", "NONE"]), "a\t\nb\t\n");
 }
 
+#[test]
+fn a_mapper_may_wait_for_its_combiner() {
+    const MAPPER: &[u8] = b"yes line | head -n 280000; sleep 0.4; echo end\n";
+    const COMBINER: &[u8] =
+        b"IFS= read -r line; test -e ran || for i in 1 2 3 4 5 6; do sleep 0.4; echo on >&2; done
+        touch ran; printf '%s\\n' \"$line\"; cat\n";
+    let place = Place::with(&[("in", b"\n"), ("m.sh", MAPPER), ("c.sh", COMBINER)]);
+    let job = ["-mapper", "sh m.sh", "-combiner", "sh c.sh", "-reducer", "wc -l"];
+    let limits = ["mapreduce.task.timeout=1500", "mapreduce.task.io.sort.mb=1"];
+    let job = [&job[..], &["-files", "m.sh,c.sh", "-D", limits[0], "-D", limits[1]]].concat();
+    assert_eq!(place.single(&job), "280001\t\n");
+}
+
 /// An interpreter may take longer to start than a short job to map, so both start at once.
 #[test]
 fn reducers_of_a_short_job_start_while_it_maps() {
