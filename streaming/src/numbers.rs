@@ -1,5 +1,6 @@
 //! The numbers of map tasks: those that Hadoop gives, the largest split first and splits of one size in the order of
-//! the input. Pieces of streams and of compressed files are not known before they come, and get the numbers after.
+//! the input. Tiles of jobs without reducers, whose part files have these numbers, are splits, so each file is cut at
+//! multiples of a split. Pieces of streams and of compressed files are not known before they come, and get the numbers after.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

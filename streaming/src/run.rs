@@ -191,9 +191,13 @@ impl Settings {
             let share = input_bytes.div_ceil(tasks);
             split_bytes = split_bytes.min(share.max(SHARED_SPLIT_BYTES_LEAST));
         }
+        let split_bytes = host.options.split_bytes.unwrap_or(split_bytes);
+        // Part files of mappers have the numbers of splits of a file (`numbers.rs`), and the engine counts splits from the
+        // begin of each tile.
+        let tile_bytes = if self.is_map_only() { split_bytes } else { tile_bytes };
         Options {
             tile_bytes: Some(tile_bytes),
-            split_bytes: Some(host.options.split_bytes.unwrap_or(split_bytes)),
+            split_bytes: Some(split_bytes),
             beside_bytes: host.engine.workers() * self.beside_bytes(),
             ..host.options.clone()
         }

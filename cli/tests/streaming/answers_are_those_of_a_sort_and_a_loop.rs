@@ -111,6 +111,38 @@ fn a_combiner_changes_no_sum() {
     assert!(said.contains("\t\tReduce input groups=500\n"), "{said}");
 }
 
+/// The engine cuts tiles, and packs of small files, into splits; part files are numbered by those of each file.
+#[test]
+fn part_files_of_mappers_are_in_the_order_of_the_input() {
+    type Case<'c> = (&'c [(&'c str, String)], &'c [&'c str]);
+    let lines = |letter: char, count: u32| -> String {
+        (0..count).map(|number| format!("{letter}{number:06}\n")).collect()
+    };
+    let small = [("in/a", lines('a', 4000)), ("in/b", lines('b', 51_000))];
+    let large = [("in/a", lines('a', 380_000)), ("in/b", lines('b', 640_000))];
+    let cases: [Case<'_>; 4] = [
+        (&small, &["--tile", "100k", "--split", "30k"]),
+        (&small, &["--tile", "50k", "--split", "90k"]),
+        (&small, &["--split", "45k"]),
+        (&large, &["--memory", "64M"]),
+    ];
+    for (files, options) in cases {
+        let listed: Vec<(&str, &[u8])> =
+            files.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
+        let place = Place::with(&listed);
+        for workers in ["1", "2", "3"] {
+            let job = ["-mapper", "cat", "-reducer", "NONE", "--workers", workers];
+            let answer: String = place.answer(&[&job, options].concat()).into_values().collect();
+            for (name, text) in files {
+                let of_file = answer.split_inclusive('\n').filter(|line| line[..1] == name[3..]);
+                let of_file = of_file.map(|line| line.replace('\t', ""));
+                let expected = text.split_inclusive('\n').map(str::to_owned);
+                assert!(of_file.eq(expected), "{name}: {options:?}, {workers} workers");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_line_of_many_megabytes_is_one_record() {
     let text = format!("{}\tvalue\nshort\tline\n", "k".repeat(40 << 20));
