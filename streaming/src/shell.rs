@@ -2,9 +2,10 @@
 //! and exit codes are those that such programs read.
 
 use crate::hdfs::Hdfs;
+use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -36,8 +37,9 @@ impl Hdfs {
             "-lsr" => self.list(paths, true, out),
             "-mkdir" => self.make(paths, options.contains(&"-p")),
             "-put" | "-copyFromLocal" => self.put(paths, options.contains(&"-f")),
-            "-get" | "-copyToLocal" => self.get(paths),
-            "-cat" | "-text" => self.print(paths, out),
+            "-get" | "-copyToLocal" => self.get(paths, options.contains(&"-f")),
+            "-cat" => self.print(paths, &mut |path| copy_all(File::open(path)?, out)),
+            "-text" => self.print(paths, &mut |path| print_text(path, out)),
             "-rm" | "-rmr" => {
                 let recursive =
                     *command == "-rmr" || options.iter().any(|it| matches!(*it, "-r" | "-R"));
@@ -85,7 +87,7 @@ impl Hdfs {
                     continue;
                 }
                 let entries = entries(&path)?;
-                if !is_deep {
+                if !is_deep && !entries.is_empty() {
                     writeln!(out, "Found {} items", entries.len())?;
                 }
                 for entry in entries {
@@ -145,20 +147,25 @@ impl Hdfs {
         Ok(())
     }
 
-    fn get(&self, words: &[String]) -> Done {
+    fn get(&self, words: &[String], replaces: bool) -> Done {
         let Some((to, from)) = words.split_last() else { return Err(Refusal(USAGE.to_owned())) };
         for word in from {
             for path in self.named(word)? {
-                copy(&path, &inside(Path::new(to), &path))?;
+                let target = inside(Path::new(to), &path);
+                if target.exists() && !replaces {
+                    return Err(Refusal(format!("`{}': File exists", target.display())));
+                }
+                copy(&path, &target)?;
             }
         }
         Ok(())
     }
 
-    fn print(&self, words: &[String], out: &mut dyn Write) -> Done {
+    fn print(&self, words: &[String], show: &mut dyn FnMut(&Path) -> Done) -> Done {
         for word in words {
             for path in self.named(word)? {
-                io::copy(&mut File::open(path)?, out)?;
+                let shown = show(&path);
+                shown.map_err(|Refusal(cause)| Refusal(format!("`{word}': {cause}")))?;
             }
         }
         Ok(())
@@ -210,8 +217,14 @@ impl Hdfs {
 
     fn rename(&self, words: &[String]) -> Done {
         let [from, to] = words else { return Err(Refusal(USAGE.to_owned())) };
-        let from = self.local(from);
-        Ok(fs::rename(&from, inside(&self.local(to), &from))?)
+        for path in self.named(from)? {
+            let target = inside(&self.local(to), &path);
+            if target.exists() {
+                return Err(Refusal(format!("`{}': File exists", self.shown(&target, to))));
+            }
+            fs::rename(&path, target)?;
+        }
+        Ok(())
     }
 
     /// Returns whether a path is what the options ask for.
@@ -228,8 +241,41 @@ impl Hdfs {
     }
 }
 
-const USAGE: &str = "fs knows -ls [-R], -mkdir [-p], -put [-f], -get, -cat, -rm [-R] [-f], -du [-s], -touchz, -mv and \
+const USAGE: &str = "fs knows -ls [-R], -mkdir [-p], -put [-f], -get [-f], -cat, -text, -rm [-R] [-f], -du [-s], -touchz, -mv and \
                      -test -e|-d|-f|-s|-z";
+
+/// Forms that `-text` of Hadoop unpacks and this one does not, by their first bytes.
+const PACKED: &[(&[u8], &str)] = &[
+    (b"BZh", "compressed by bzip2"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "compressed by Zstandard"),
+    (&[0x04, 0x22, 0x4d, 0x18], "compressed by LZ4"),
+    (b"SEQ", "a sequence file"),
+    (b"Obj\x01", "an Avro file"),
+];
+const GZIP: &[u8] = &[0x1f, 0x8b];
+
+fn copy_all(mut file: impl Read, out: &mut dyn Write) -> Done {
+    io::copy(&mut file, out)?;
+    Ok(())
+}
+
+/// Prints a file as text: unpacked, if it is compressed.
+fn print_text(path: &Path, out: &mut dyn Write) -> Done {
+    let mut file = BufReader::new(File::open(path)?);
+    if path.extension().is_some_and(|kind| kind == "deflate") {
+        return copy_all(ZlibDecoder::new(file), out);
+    }
+    let begin = file.fill_buf()?;
+    if begin.starts_with(GZIP) {
+        return copy_all(MultiGzDecoder::new(file), out);
+    }
+    match PACKED.iter().find(|(first, _)| begin.starts_with(first)) {
+        Some((_, what)) => Err(Refusal(format!(
+            "it is {what}, and -text unpacks gzip and deflate alone; -get brings it as it is"
+        ))),
+        None => copy_all(file, out),
+    }
+}
 
 fn matches(pattern: &str) -> Vec<PathBuf> {
     // The files below a folder that matches stand for it.

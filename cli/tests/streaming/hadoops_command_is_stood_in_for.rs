@@ -31,6 +31,9 @@ fn files_are_brought_listed_and_removed() {
     assert_eq!(printed(&place, &["version"]), "Hadoop 3.5.0\n");
     printed(&place, &["fs", "-mkdir", "-p", "hdfs:///user/me/tmp/"]);
     printed(&place, &["fs", "-put", "local.txt", "hdfs:///user/me/tmp/a.txt"]);
+    printed(&place, &["fs", "-mkdir", "hdfs:///user/me/none"]);
+    assert_eq!(printed(&place, &["fs", "-ls", "hdfs:///user/me/none"]), "");
+    printed(&place, &["fs", "-rm", "-r", "hdfs:///user/me/none"]);
     printed(&place, &["fs", "-touchz", "hdfs:///user/me/tmp/empty"]);
     let listed = printed(&place, &["fs", "-ls", "-R", "hdfs:///user/me"]);
     let lines: Vec<Vec<&str>> =
@@ -58,8 +61,24 @@ fn files_are_brought_listed_and_removed() {
 }
 
 #[test]
+fn text_is_printed_unpacked() {
+    let place = Place::with(&[("hdfs/plain", b"a\n"), ("hdfs/empty", b"")]);
+    let mut gzip = Command::new("gzip");
+    let gzip = gzip.args(["-k", "plain"]).current_dir(place.path("hdfs")).status().unwrap();
+    assert!(gzip.success());
+    assert_eq!(printed(&place, &["fs", "-text", "/plain", "/plain.gz", "/empty"]), "a\na\n");
+    assert_eq!(hadoop(&place, &["fs", "-cat", "/plain.gz"]).stdout[..2], [0x1f, 0x8b]);
+}
+
+#[test]
 fn what_a_file_command_cannot_do_is_refused_as_hadoop_does() {
-    let place = Place::with(&[("hdfs/d/full", b"text\n"), ("local.txt", b"text\n")]);
+    let place = Place::with(&[
+        ("hdfs/d/full", b"text\n"),
+        ("hdfs/d/other", b"other\n"),
+        ("hdfs/d.bz2", b"BZh9"),
+        ("local.txt", b"text\n"),
+        ("local/full", b"local\n"),
+    ]);
     let cases: &[(&[&str], &str)] = &[
         (&["-frob", "hdfs:///d"], "-frob: Unknown command"),
         (&["-mkdir", "hdfs:///d"], "mkdir: `hdfs:///d': File exists"),
@@ -67,6 +86,12 @@ fn what_a_file_command_cannot_do_is_refused_as_hadoop_does() {
         (&["-rm", "hdfs:///d"], "rm: `hdfs:///d': Is a directory"),
         (&["-touchz", "hdfs:///d/full"], "touchz: `hdfs:///d/full': Not a zero-length file"),
         (&["-mv", "hdfs:///d/full"], "mv: fs knows -ls"),
+        (&["-mv", "hdfs:///no", "hdfs:///d"], "mv: `hdfs:///no': No such file or directory"),
+        (&["-mv", "hdfs:///d/other", "hdfs:///d/full"], "mv: `hdfs:///d/full': File exists"),
+        (&["-mv", "/d/full", "/d"], "mv: `/d/full': File exists"),
+        (&["-get", "/d/full", "local.txt"], "get: `local.txt': File exists"),
+        (&["-get", "/d/full", "local"], "get: `local/full': File exists"),
+        (&["-text", "/d.bz2"], "text: `/d.bz2': it is compressed by bzip2"),
     ];
     for (words, refusal) in cases {
         let output = hadoop(&place, &[&["fs"], *words].concat());
@@ -74,6 +99,10 @@ fn what_a_file_command_cannot_do_is_refused_as_hadoop_does() {
         assert!(said(&output).contains(refusal), "{words:?}: {}", said(&output));
     }
     assert_eq!(fs::read(place.path("hdfs/d/full")).unwrap(), b"text\n");
+    assert_eq!(fs::read(place.path("hdfs/d/other")).unwrap(), b"other\n");
+    assert_eq!(fs::read(place.path("local/full")).unwrap(), b"local\n");
+    printed(&place, &["fs", "-get", "-f", "/d/full", "local"]);
+    assert_eq!(fs::read(place.path("local/full")).unwrap(), b"text\n");
     printed(&place, &["fs", "-put", "-f", "local.txt", "hdfs:///d/full"]);
     printed(&place, &["fs", "-mv", "hdfs:///d/full", "hdfs:///d/moved"]);
     assert_eq!(fs::read(place.path("hdfs/d/moved")).unwrap(), b"text\n");
