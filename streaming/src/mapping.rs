@@ -124,7 +124,8 @@ impl Mapping<'_> {
             let names = split.bytes().split(|byte| *byte == 0);
             return names.filter(|name| !name.is_empty()).try_for_each(|name| {
                 let path = Path::new(OsStr::from_bytes(name));
-                self.map_piece(b"", Source { path, file, offset: 0, bytes: 0 }, put)
+                let source = Source { path, file, offset: 0, bytes: 0 };
+                self.map_piece(&Text::default(), source, put)
             });
         }
         let (path, offset) = (split.path(), split.offset());
@@ -143,14 +144,17 @@ impl Mapping<'_> {
         Ok(())
     }
 
-    /// Returns the records of a part of a split as a mapper gets them: lines that end with `\n`.
-    fn text<'s>(&self, split: &Split<'s>, bytes: &'s [u8]) -> Cow<'s, [u8]> {
+    /// Returns the records of a part of a split as a mapper gets them: lines that end with `\n`, which a record may have
+    /// within it, too.
+    fn text<'s>(&self, split: &Split<'s>, bytes: &'s [u8]) -> Text<'s> {
         let Settings { delimiter, offset_separator, .. } = self.settings;
         if delimiter.is_none() && offset_separator.is_none() {
-            return normalised(bytes).map_or(Cow::Borrowed(bytes), Cow::Owned);
+            let text = normalised(bytes).map_or(Cow::Borrowed(bytes), Cow::Owned);
+            return Text { records: memchr_iter(b'\n', &text).count() as u64, text };
         }
-        let mut text = Vec::with_capacity(bytes.len() + 1);
+        let (mut text, mut records) = (Vec::with_capacity(bytes.len() + 1), 0);
         let mut add = |record: &[u8]| {
+            records += 1;
             if let Some(separator) = offset_separator {
                 text.extend_from_slice(split.offset_of(record).to_string().as_bytes());
                 text.extend_from_slice(separator);
@@ -162,15 +166,16 @@ impl Mapping<'_> {
             Some(delimiter) => delimiter.records(bytes).for_each(add),
             None => lines(bytes).for_each(|(line, _)| add(line)),
         }
-        Cow::Owned(text)
+        Text { text: Cow::Owned(text), records }
     }
 
     fn map_piece(
         &self,
-        lines: &[u8],
+        input: &Text<'_>,
         source: Source<'_>,
         put: &mut Gatherer<'_, '_>,
     ) -> Result<()> {
+        let lines = &*input.text;
         let number = self.numbers.take(source.file, source.offset);
         let task = self.tasks.map_task(number, source)?;
         let mut counters = if self.settings.is_map_only() {
@@ -181,7 +186,7 @@ impl Mapping<'_> {
             self.map_to_pairs(&task, lines, put)?
         };
         self.take_files(&task)?;
-        counters.count("Map input records", memchr_iter(b'\n', lines).count() as u64);
+        counters.count("Map input records", input.records);
         let read = i64::try_from(source.bytes).unwrap_or(i64::MAX);
         counters.add(BYTES_READ.0, BYTES_READ.1, read);
         for (group, name, amount) in counters.iter() {
@@ -331,6 +336,13 @@ impl Mapping<'_> {
         stretch.clear();
         Ok(counters)
     }
+}
+
+/// The input of a map task.
+#[derive(Default)]
+struct Text<'s> {
+    text: Cow<'s, [u8]>,
+    records: u64,
 }
 
 /// Pairs that are sorted for the combiner.

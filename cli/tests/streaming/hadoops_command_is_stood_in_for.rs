@@ -131,6 +131,17 @@ fn a_job_is_told_of_in_hadoops_lines() {
     assert!(counters.contains(&"\t\tMap input records=2"), "{text}");
 }
 
+/// A record that a delimiter ends may have newlines within it.
+#[test]
+fn records_are_counted_and_not_lines() {
+    let place = Place::with(&[("hdfs/in.txt", b"a\nb;c\nd\n;e")]);
+    let delimiter = "textinputformat.record.delimiter=;";
+    let job = ["jar", "any.jar", "-D", delimiter, "-input", "hdfs:///in.txt"];
+    let rest = ["-output", "hdfs:///out", "-mapper", "cat"];
+    let text = said(&hadoop(&place, &[&job[..], &rest].concat()));
+    assert!(text.contains("\t\tMap input records=3\n"), "{text}");
+}
+
 #[test]
 fn a_job_that_fails_is_told_of_too() {
     let place = Place::with(&[("hdfs/in.txt", b"a\n")]);
