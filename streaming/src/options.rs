@@ -91,7 +91,11 @@ const OPTIONS: &[(&str, Kind, &str)] = &[
     ("D", Kind::Define, "<name=value>  A property of the job."),
     ("conf", Kind::ConfFile, "<file>  Properties in the form of Hadoop's XML."),
     ("lazyOutput", Kind::Lazy, " No part files for reducers that print nothing."),
-    ("inputformat", Kind::InputFormat, "TextInputFormat  What lines are."),
+    (
+        "inputformat",
+        Kind::InputFormat,
+        "TextInputFormat|NLineInputFormat  What the lines of a map task are.",
+    ),
     ("outputformat", Kind::OutputFormat, "TextOutputFormat  What part files are."),
     ("io", Kind::Io, "text  How commands read and write."),
     (

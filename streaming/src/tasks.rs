@@ -51,6 +51,8 @@ pub(crate) struct Source<'s> {
 
 /// `ENOEXEC`.
 const NOT_A_PROGRAM: i32 = 8;
+/// `E2BIG`.
+const TOO_LONG: i32 = 7;
 
 impl<'r> Tasks<'r> {
     pub(crate) fn new(
@@ -174,6 +176,7 @@ impl<'r> Tasks<'r> {
             _ if cause.raw_os_error() == Some(NOT_A_PROGRAM) => {
                 cannot(format!("{name} is no program; begin a script with #! and its interpreter"))
             }
+            _ if cause.raw_os_error() == Some(TOO_LONG) => cannot(self.too_long(task)),
             _ => cannot(cause.to_string()),
         })?;
         let settings = self.settings;
@@ -181,6 +184,18 @@ impl<'r> Tasks<'r> {
         let stops = [self.cancel.clone(), self.failure.flag().clone()];
         let process = Process::new(child, speech, stops, settings.timeout);
         process.map_err(|cause| cannot(cause.to_string()))
+    }
+
+    /// Returns why the system finds the words and variables of a command too long.
+    fn too_long(&self, task: &Task) -> String {
+        let of_job = self.environment.iter().chain(&self.settings.environment);
+        let variables = of_job.chain(&task.environment);
+        let longest = variables.max_by_key(|(_, value)| value.len());
+        let (name, bytes) = longest.map_or(("", 0), |(name, value)| (name.as_str(), value.len()));
+        format!(
+            "its words and variables are too long for the system; the longest is {name}, of {bytes} bytes; \
+             -D stream.jobconf.truncate.limit=N shortens those of properties to N characters"
+        )
     }
 
     /// Judges the end of a command, and returns its counters. `worked` is what feeding it and waiting for it gave.

@@ -129,6 +129,25 @@ fn each_is_told() {
     }
 }
 
+#[test]
+fn variables_that_are_too_long_are_named() {
+    let place = Place::with(&[("in", b"a line\n")]);
+    for (file, bytes) in [("short", 100), ("long", 200_000)] {
+        let value = "x".repeat(bytes);
+        let property = format!("<property><name>my.{file}</name><value>{value}</value></property>");
+        let conf = format!("<configuration>{property}</configuration>");
+        fs::write(place.path(file), conf).unwrap();
+    }
+    let job = ["-mapper", "cat", "-reducer", "NONE", "-conf", "short", "-conf", "long"];
+    let output = place.run(&job);
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("the longest is my_long, of 200000 bytes"), "{text}");
+    assert!(text.contains("-D stream.jobconf.truncate.limit=N"), "{text}");
+    let shorter = ["-D", "stream.jobconf.truncate.limit=1000"];
+    assert_eq!(place.single(&[&job[..], &shorter].concat()), "a line\t\n");
+}
+
 /// The one that waits is the first or the second of the input, and it is the other's error that is told.
 #[test]
 fn tasks_at_work_end_when_one_has_failed() {
