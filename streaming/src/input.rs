@@ -1,9 +1,12 @@
 //! The input of a job, as Hadoop lists it: folders and patterns, without what is hidden there (names that begin with
 //! `.` or `_`, such as the `_SUCCESS` of another job's answer). Files are in the order of their names.
 
+use flate2::bufread::MultiGzDecoder;
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
-use tegula::{Input, Result};
+use tegula::{Input, InputFile, Result};
 
 /// Files to map.
 #[derive(Debug, Default)]
@@ -33,6 +36,9 @@ pub(crate) fn list(inputs: &[String], others: &dyn Fn(&str) -> Result<Input>) ->
     Ok(listed)
 }
 
+/// How a gzip file begins.
+pub(crate) const GZIP: &[u8] = &[0x1f, 0x8b];
+
 /// Returns the path of a `file:` URL; any other text as it is.
 pub(crate) fn without_scheme(text: &str) -> &str {
     text.strip_prefix("file://").or_else(|| text.strip_prefix("file:")).unwrap_or(text)
@@ -48,7 +54,7 @@ impl Listed {
             if hidden {
                 continue;
             }
-            if file.bytes() == Some(0) {
+            if is_empty(&file) {
                 self.empty.push(file.name().to_path_buf());
             } else {
                 self.bytes.push(file.bytes());
@@ -58,6 +64,23 @@ impl Listed {
         let is_stream = paths.len() == 1 && self.bytes.last() == Some(&None);
         self.input.append(if is_stream { found } else { Input::paths(paths)? });
         Ok(())
+    }
+}
+
+/// A gzip file without content has little more than its header.
+const EMPTY_GZIP_BYTES_MOST: u64 = 512;
+
+/// Returns whether a file has no content, unpacked if it is compressed by gzip. What cannot be read is for the run to tell.
+fn is_empty(file: &InputFile<'_>) -> bool {
+    let ends_at_once = |path: &Path| -> io::Result<bool> {
+        let mut packed = Vec::new();
+        File::open(path)?.take(EMPTY_GZIP_BYTES_MOST).read_to_end(&mut packed)?;
+        Ok(packed.starts_with(GZIP) && MultiGzDecoder::new(&*packed).read(&mut [0])? == 0)
+    };
+    match file.bytes() {
+        Some(0) => true,
+        Some(..=EMPTY_GZIP_BYTES_MOST) => ends_at_once(file.name()).unwrap_or(false),
+        _ => false,
     }
 }
 

@@ -2,6 +2,7 @@
 //! and exit codes are those that such programs read.
 
 use crate::hdfs::Hdfs;
+use crate::input::GZIP;
 use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -252,7 +253,6 @@ const PACKED: &[(&[u8], &str)] = &[
     (b"SEQ", "a sequence file"),
     (b"Obj\x01", "an Avro file"),
 ];
-const GZIP: &[u8] = &[0x1f, 0x8b];
 
 fn copy_all(mut file: impl Read, out: &mut dyn Write) -> Done {
     io::copy(&mut file, out)?;

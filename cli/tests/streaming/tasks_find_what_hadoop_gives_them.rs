@@ -189,6 +189,16 @@ fn gzip_is_read_and_written() {
     assert_eq!(place.single(&["-mapper", "cat", "-reducer", "NONE"]), "a\t\nb\t\n");
 }
 
+/// As it is for Hadoop, and as an empty plain file is.
+#[test]
+fn a_compressed_file_without_content_is_a_task() {
+    let place = Place::with(&[("in/a", b""), ("in/b", b""), ("in/c", b"line\n")]);
+    let mut gzip = Command::new("gzip");
+    assert!(gzip.args(["in/b", "in/c"]).current_dir(place.path("")).status().unwrap().success());
+    let mapper = "sh -c 'cat; echo ${mapreduce_map_input_file##*/}'";
+    assert_eq!(place.single(&["-mapper", mapper]), "a\t\nb.gz\t\nc.gz\t\nline\t\n");
+}
+
 #[test]
 fn a_mapper_may_wait_for_its_combiner() {
     const MAPPER: &[u8] = b"yes line | head -n 280000; sleep 0.4; echo end\n";
