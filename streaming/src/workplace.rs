@@ -2,7 +2,8 @@
 //!
 //! A small shell is the group's leader. It waits on a pipe that ends when the run or this process does, in whatever way;
 //! then a child of it kills the group and removes the folders. So nothing outlives a run that is killed, also at its very
-//! end, neither commands nor what they started.
+//! end, neither commands nor what they started. Only what leaves the group does, such as the child of `timeout`, which
+//! makes a group of its own: the system keeps no list of whom a process has started once that process is gone.
 //!
 //! Commands are started by a thread of their own: a process begins on the processors of the thread that starts it, and
 //! the engine's workers are bound to one each.
