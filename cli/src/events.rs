@@ -4,7 +4,7 @@
 
 use crate::exit::{self, Outcome};
 use crate::flags::RunFlags;
-use crate::{COMMAND_LINE, control, progress, stats};
+use crate::{COMMAND_LINE, control, progress, run, stats};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
@@ -15,7 +15,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 use tegula::schedule::Share;
@@ -39,6 +39,33 @@ pub(crate) enum EventsTo {
     File(PathBuf),
 }
 
+impl EventsTo {
+    /// Returns the file that a flag names.
+    pub(crate) fn file(&self) -> Option<&PathBuf> {
+        match self {
+            EventsTo::Fd(_) => None,
+            EventsTo::File(path) => Some(path),
+        }
+    }
+
+    /// Returns the path of the file, or of the descriptor.
+    pub(crate) fn path(&self) -> PathBuf {
+        match self {
+            EventsTo::Fd(fd) => run::descriptor(*fd),
+            EventsTo::File(path) => path.clone(),
+        }
+    }
+
+    /// Opens the place; a file is emptied.
+    fn open(&self) -> Result<File> {
+        let (name, opened) = match self {
+            EventsTo::File(path) => (path.clone(), File::create(path)),
+            EventsTo::Fd(fd) => (PathBuf::from(format!("--events {fd}")), descriptor(*fd, true)),
+        };
+        Ok(opened.map_err(|cause| OutputError::Create { path: name, cause })?)
+    }
+}
+
 /// Parses `--events`: a number is a file descriptor.
 pub(crate) fn to(text: OsString) -> std::result::Result<EventsTo, String> {
     match text.to_str().map(str::parse::<u32>) {
@@ -55,8 +82,8 @@ pub(crate) fn descriptor(fd: u32, writes: bool) -> io::Result<File> {
         1 => io::stdout().as_fd().try_clone_to_owned(),
         2 => io::stderr().as_fd().try_clone_to_owned(),
         _ => {
-            let path = format!("/proc/self/fd/{fd}");
             // Appending, because this opens a file once more, from its start.
+            let path = run::descriptor(fd);
             return OpenOptions::new().read(!writes).append(writes).open(path);
         }
     };
@@ -78,10 +105,14 @@ pub(crate) struct Watched {
 pub(crate) struct Events {
     began: Instant,
     lines: Sender<Line>,
+    waiting: Arc<Mutex<Option<Waiting>>>,
     ended: Arc<OnceLock<()>>,
     workers: Arc<OnceLock<usize>>,
     about: Arc<About>,
 }
+
+/// A file that is not opened yet, and the lines for it.
+type Waiting = (EventsTo, Receiver<Line>);
 
 /// The facts of a command that its first line tells.
 struct About {
@@ -106,44 +137,76 @@ enum Line {
 }
 
 impl Events {
-    /// Opens the place of events, if the flags name one.
+    /// Returns the events of a command whose flags name a place for them. A file stays as it is until `write`; all else
+    /// is written to at once.
     pub(crate) fn open(flags: &RunFlags, command: &str) -> Result<Option<Events>> {
         let Some(to) = &flags.events else { return Ok(None) };
-        let out = Events::place(flags, to)?;
-        Events::to(out, flags, command).map(Some)
-    }
-
-    fn place(flags: &RunFlags, to: &EventsTo) -> Result<File> {
-        if *to == EventsTo::Fd(1) && flags.output.is_none() {
-            let cause = "the answer goes to standard output; give it a file, -o FILE".to_owned();
-            return Err(Error::Option { option: "--events", cause });
+        let (events, told) = Events::new(flags, command);
+        let is_file = match fs::metadata(to.path()) {
+            Ok(place) => place.is_file(),
+            Err(_) => to.file().is_some(),
+        };
+        match is_file {
+            true => events.waits(to.clone(), told),
+            false => events.write_to(to.open()?, told)?,
         }
-        let fault = |path: PathBuf| |cause| OutputError::Create { path, cause };
-        Ok(match to {
-            EventsTo::File(path) => File::create(path).map_err(fault(path.clone()))?,
-            EventsTo::Fd(fd) => {
-                let name = PathBuf::from(format!("--events {fd}"));
-                descriptor(*fd, true).map_err(fault(name))?
-            }
-        })
+        Ok(Some(events))
     }
 
-    /// Tells events to a file.
+    /// Tells events to an open file.
     pub(crate) fn to(out: File, flags: &RunFlags, command: &str) -> Result<Events> {
+        let (events, told) = Events::new(flags, command);
+        events.write_to(out, told)?;
+        Ok(events)
+    }
+
+    fn new(flags: &RunFlags, command: &str) -> (Events, Receiver<Line>) {
         let (lines, told) = mpsc::channel();
-        let began = Instant::now();
-        let writer = Writer { out: Some(out), began, told, watched: None, seen: Seen::default() };
-        let thread = thread::Builder::new().name("events".to_owned());
-        thread
-            .spawn(move || writer.serve())
-            .map_err(|cause| Error::System { action: "start the thread of events", cause })?;
-        let (ended, workers) = Default::default();
+        let (began, (waiting, ended, workers)) = (Instant::now(), Default::default());
         let about = About {
             command: command.to_owned(),
             has_share: has_share(command, flags),
             has_shows: WITH_SHOWS.contains(&command) && !flags.has_nodes(),
         };
-        Ok(Events { began, lines, ended, workers, about: Arc::new(about) })
+        (Events { began, lines, waiting, ended, workers, about: Arc::new(about) }, told)
+    }
+
+    fn waits(&self, to: EventsTo, told: Receiver<Line>) {
+        if let Ok(mut waiting) = self.waiting.lock() {
+            *waiting = Some((to, told));
+        }
+    }
+
+    /// Returns the file that waits; from then on none does.
+    fn waiting(&self) -> Option<Waiting> {
+        self.waiting.lock().ok()?.take()
+    }
+
+    /// Empties the file and writes to it, from the first line on.
+    pub(crate) fn write(&self) -> Result<()> {
+        match self.waiting() {
+            Some((to, told)) => self.write_to(to.open()?, told),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the end of a command that has ended before its input was known. A file that holds something may be that.
+    fn write_end(&self, code: u8) {
+        let Some((to, told)) = self.waiting() else { return };
+        let is_empty = fs::metadata(to.path()).map_or(true, |file| file.len() == 0);
+        if is_empty && code != exit::WRONG_USAGE {
+            // The command says already why it failed.
+            let _ = to.open().and_then(|out| self.write_to(out, told));
+        }
+    }
+
+    fn write_to(&self, out: File, told: Receiver<Line>) -> Result<()> {
+        let (began, seen) = (self.began, Seen::default());
+        let writer = Writer { out: Some(out), began, told, watched: None, seen };
+        let thread = thread::Builder::new().name("events".to_owned());
+        let started = thread.spawn(move || writer.serve());
+        started.map_err(|cause| Error::System { action: "start the thread of events", cause })?;
+        Ok(())
     }
 
     /// Tells that the engine has begun: what there is to watch.
@@ -200,6 +263,7 @@ impl Events {
             self.last(begin(&self.about, None));
         }
         let Outcome { code, message } = exit::outcome(result);
+        self.write_end(code);
         let kind = match code {
             exit::DONE => "done",
             exit::INTERRUPTED => "cancelled",

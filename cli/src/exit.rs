@@ -14,7 +14,7 @@ pub(crate) const DONE: u8 = 0;
 const FAILED: u8 = 1;
 
 /// An option has a value that makes no sense. clap exits with the same code.
-const WRONG_USAGE: u8 = 2;
+pub(crate) const WRONG_USAGE: u8 = 2;
 
 /// Interrupted: 128 plus the number of the signal that Ctrl-C sends, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;

@@ -46,6 +46,8 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         )?;
         run.refuse_plain("pictures are always read as they are")?;
         run.refuse_append_only("a picture that grows is another one; leave it out")?;
+        run.writes("--svg", flags.svg.as_ref())?;
+        run.writes("--show-to", flags.show.show_to.as_ref())?;
         if let Some(svg) = &flags.svg {
             AtomicFile::probe(svg)?;
         }

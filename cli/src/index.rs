@@ -74,6 +74,7 @@ pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
 }
 
 fn answer(run: &mut Run<'_>, job: &Index, paths: &[OsString], flags: &AnswerFlags) -> Result<()> {
+    run.writes("--show-to", flags.show.when.show_to.as_ref())?;
     let (input, format) = (run.input(paths)?, flags.format);
     let show = |shows: &mut Shows<'_>, shown: &Shown<'_, Index>| {
         let file = |number| shown.answers().file(number);

@@ -70,8 +70,9 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         if flags.show.show.is_some() {
             run.refuse_shows_over_nodes()?;
         }
+        run.writes("--show-to", flags.show.show_to.as_ref())?;
         let input = run.input(&flags.paths)?;
-        let mut rounds = flags.show.open(&input)?;
+        let mut rounds = flags.show.open()?;
         let groups = run.several(|runs| {
             let points = Matrix::read(runs, input)?;
             job.group_seen(runs, &points, &mut |groups| {

@@ -43,6 +43,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
             run.refuse_skip_bad("any two bytes are a point")?;
         }
         run.use_devices(flags.devices.open()?);
+        run.writes("--show-to", flags.show.show_to.as_ref())?;
         let input = run.input(&flags.paths)?;
         // The state of the first of several jobs, as earlier versions named it.
         let options = run.options();

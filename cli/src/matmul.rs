@@ -5,6 +5,7 @@ use crate::request::Request;
 use crate::run;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
+use std::slice;
 use tegula::Result;
 use tegula_apps::Matrix;
 
@@ -39,10 +40,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     run::command(&flags.run, Request::of("matmul"), |run| {
         run.refuse_partials()?;
         run.refuse_direct()?;
-        let inputs =
-            [&flags.first, &flags.second].map(|path| run.input(std::slice::from_ref(path)));
-        let [first, second] = inputs;
-        let (first, second) = (first?, second?);
+        let [first, second] = run.inputs([&flags.first, &flags.second].map(slice::from_ref))?;
         let product = run.several(|runs| {
             let (first, second) = (Matrix::read(runs, first)?, Matrix::read(runs, second)?);
             tegula_linalg::product(runs, &first, &second)

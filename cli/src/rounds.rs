@@ -1,13 +1,13 @@
 //! `--show` of a command that goes on in rounds: the answer at the end of a round, on standard error or in a file.
 //! Each show is one line that says which round it is, then the answer in its own form.
 
-use crate::{run, show};
+use crate::show;
 use clap::Args;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Instant;
-use tegula::{Input, OutputError, Result};
+use tegula::{OutputError, Result};
 
 /// The flags for showing answers at the ends of rounds.
 #[derive(Args)]
@@ -19,7 +19,7 @@ pub(crate) struct RoundFlags {
 
     /// Write shows to FILE instead of standard error, each when it is made.
     #[arg(long, value_name = "FILE", requires = "show", help_heading = "Shows")]
-    show_to: Option<PathBuf>,
+    pub(crate) show_to: Option<PathBuf>,
 }
 
 /// Writes the shows of a run in rounds.
@@ -30,10 +30,9 @@ pub(crate) struct Rounds {
 }
 
 impl RoundFlags {
-    /// Opens the place of the shows of a run over an input, if the flags ask for some.
-    pub(crate) fn open(&self, input: &Input) -> Result<Option<Rounds>> {
+    /// Opens the place of the shows, if the flags ask for some.
+    pub(crate) fn open(&self) -> Result<Option<Rounds>> {
         let Some(every) = self.show else { return Ok(None) };
-        run::refuse_input("--show-to", self.show_to.as_ref(), input)?;
         let create = |path: &PathBuf| match File::create(path) {
             Ok(file) => Ok((file, path.clone())),
             Err(cause) => Err(OutputError::Create { path: path.clone(), cause }),

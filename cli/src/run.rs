@@ -4,10 +4,11 @@
 //! and their figures are added up.
 
 mod answer;
+mod input;
+mod written;
 
-use crate::arguments;
-use crate::control::{self, Steered};
-use crate::events::{Events, Watched};
+use crate::control;
+use crate::events::{Events, EventsTo, Watched};
 use crate::flags::{AnswerFlags, RunFlags, grouping};
 #[cfg(feature = "nodes")]
 use crate::nodes;
@@ -18,12 +19,10 @@ use crate::show::Shows;
 #[cfg(feature = "serve")]
 use crate::watch::Watch;
 use crate::{devices, exit, stats, timeline};
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::iter;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula::output::AtomicFile;
@@ -36,6 +35,8 @@ use tegula::{
 use tegula_apps::Runs;
 #[cfg(feature = "nodes")]
 use tegula_nodes::{Machines, Shares, Task};
+use written::Written;
+pub(crate) use written::descriptor;
 
 /// Runs a command's jobs: `work` runs them and writes their answer. Then prints the reports. A state keeps
 /// `request`.
@@ -55,6 +56,7 @@ fn command_of_any(
     work: &mut dyn FnMut(&mut Run<'_>) -> Result<()>,
 ) -> Result<()> {
     Session::command(|session| {
+        let written = if flags.is_node() { Written::default() } else { Written::of(flags)? };
         #[cfg(feature = "serve")]
         let is_watched = flags.watch && !flags.is_node();
         #[cfg(feature = "serve")]
@@ -70,11 +72,19 @@ fn command_of_any(
         };
         #[cfg(not(feature = "serve"))]
         let (events, control) = places(flags, &request.command)?;
-        let result = run_and_report(session, flags, request, (events.as_ref(), control), work);
+        let ways = Ways { written, events: events.clone(), control };
+        let result = run_and_report(session, flags, request, ways, work);
         let result = session.caused(result);
         events.iter().for_each(|events| events.end(&result, flags.output.as_deref()));
         result
     })
+}
+
+/// The ways out of a run and into it, beside its input and its answer.
+struct Ways {
+    written: Written,
+    events: Option<Events>,
+    control: Option<File>,
 }
 
 /// Returns where events go to and commands come from, as far as the flags say. Of a run over nodes the driver alone
@@ -91,11 +101,11 @@ fn run_and_report(
     session: &Session,
     flags: &RunFlags,
     request: Request,
-    (events, control): (Option<&Events>, Option<File>),
+    ways: Ways,
     work: &mut dyn FnMut(&mut Run<'_>) -> Result<()>,
 ) -> Result<()> {
-    let mut run = Run::begin(session, flags, request, (events.cloned(), control))?;
-    let result = work(&mut run);
+    let mut run = Run::begin(session, flags, request, ways)?;
+    let result = session.caused(work(&mut run));
     // Also after a failure or an interrupt: it shows how far the job came, and at what speed.
     let recorded = run.write_timeline();
     result?;
@@ -109,21 +119,6 @@ pub(crate) fn refuse(is_given: bool, option: &'static str, cause: &str) -> Resul
         true => Err(Error::Option { option, cause: cause.to_owned() }),
         false => Ok(()),
     }
-}
-
-/// Refuses a file of the input as the one that a flag empties and writes.
-pub(crate) fn refuse_input(
-    option: &'static str,
-    path: Option<&PathBuf>,
-    input: &Input,
-) -> Result<()> {
-    let inode = |path: &Path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
-    let Some((path, written)) = path.and_then(|path| Some((path, inode(path)?))) else {
-        return Ok(());
-    };
-    let is_input = input.listing().any(|file| inode(file.name()) == Some(written));
-    let cause = format!("{} is a file of the input; name another", path.display());
-    refuse(is_input, option, &cause)
 }
 
 /// Does work of a stage outside the engine, and returns its time, too.
@@ -148,6 +143,9 @@ pub(crate) struct Run<'a> {
     /// What `--events` and `--control` watch and steer.
     watched: Option<Watched>,
     events: Option<Events>,
+    /// Where commands come from that nobody reads yet.
+    control: Option<File>,
+    written: Written,
     shown: Option<Shown>,
     stats: Stats,
     devices: Vec<Arc<Accelerator>>,
@@ -162,12 +160,13 @@ impl<'a> Run<'a> {
         session: &'a Session,
         flags: &'a RunFlags,
         request: Request,
-        (events, control): (Option<Events>, Option<File>),
+        Ways { written, events, control }: Ways,
     ) -> Result<Run<'a>> {
         let timeline = flags.timeline.as_ref().map(|file| &file.path).filter(|_| !flags.is_node());
         // Creates each file once and removes it, so that a bad path fails now and not after hours.
-        let written = flags.output.iter().chain(&flags.stats_json).chain(timeline);
-        for path in written.filter(|_| !flags.is_node()) {
+        let told = flags.events.iter().filter_map(EventsTo::file).filter(|path| !path.exists());
+        let files = flags.output.iter().chain(&flags.stats_json).chain(timeline).chain(told);
+        for path in files.filter(|_| !flags.is_node()) {
             AtomicFile::probe(path)?;
         }
         if let Some(folder) = &flags.scratch {
@@ -198,14 +197,8 @@ impl<'a> Run<'a> {
             grid: Arc::default(),
             share: Arc::default(),
         });
-        let workers = engine.workers();
         if let (Some(events), Some(watched)) = (&events, &watched) {
-            events.begin(workers, watched.clone());
-        }
-        if let (Some(control), Some(watched)) = (control, &watched) {
-            let (share, stop) = (Arc::clone(&watched.share), session.stop());
-            let (events, has_nodes) = (events.clone(), flags.has_nodes());
-            control::follow(control, Steered { share, workers, stop, events, has_nodes })?;
+            events.begin(engine.workers(), watched.clone());
         }
         let (stats, devices) = (Stats::default(), Vec::new());
         Ok(Run {
@@ -217,6 +210,8 @@ impl<'a> Run<'a> {
             timeline,
             watched,
             events,
+            control,
+            written,
             shown,
             stats,
             devices,
@@ -251,23 +246,6 @@ impl<'a> Run<'a> {
             share: self.watched.as_ref().map(|watched| Arc::clone(&watched.share)),
             cancel: self.session.cancel().clone(),
             ..Options::default()
-        }
-    }
-
-    /// Looks up the input that arguments of the command line name.
-    pub(crate) fn input(&mut self, paths: &[OsString]) -> Result<Input> {
-        #[cfg(feature = "nodes")]
-        if let Some(input) = self.machines.sent_input()? {
-            return Ok(input);
-        }
-        match self.flags.look {
-            Some(_) => Ok(Input::bytes("")),
-            None => {
-                let input = self.time(Stage::Plan, |_| arguments::input(paths));
-                #[cfg(feature = "nodes")]
-                let input = input.inspect_err(|error| self.machines.say_why(error));
-                input
-            }
         }
     }
 
@@ -378,7 +356,6 @@ impl<'a> Run<'a> {
             return self.job(job, input, &options);
         };
         self.refuse_shows_over_nodes()?;
-        refuse_input("--show-to", flags.when.show_to.as_ref(), &input)?;
         if flags.when.is_on_terminal() {
             self.shown = None;
         }
@@ -524,7 +501,7 @@ impl<'a> Run<'a> {
 
     fn write_timeline(&self) -> Result<()> {
         match (&self.timeline, &self.flags.timeline) {
-            (Some(timeline), Some(file)) => {
+            (Some(timeline), Some(file)) if self.written.is_apart() => {
                 let recording = timeline.read();
                 self.session.write_even_so(&file.path, |out| file.write(&recording, out))
             }

@@ -36,6 +36,7 @@ pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
 }
 
 fn write(run: &mut Run<'_>, paths: &[OsString], show: &ShowWhen) -> Result<()> {
+    run.writes("--show-to", show.show_to.as_ref())?;
     let input = run.input(paths)?;
     let flags = AnswerFlags { show: ShowFlags::whole(show), ..AnswerFlags::default() };
     let show = |shows: &mut Shows<'_>, shown: &Shown<'_, Stations>| {

@@ -69,6 +69,7 @@ pub(crate) fn carry_out(
     nodes::refuse(flags, true, "commands run on this machine; leave it out")?;
     let settings = Settings::of(line)?;
     run::command(flags, Request::of("streaming"), |run| {
+        run.has_other_input()?;
         let report = run_job(run, settings, flags, tell)?;
         run.add_stats(&report.stats);
         tell(Told::Done(&report));

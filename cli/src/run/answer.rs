@@ -33,6 +33,7 @@ impl<'a> Run<'a> {
         answer: &AnswerFlags,
         fill: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Line<'_>) + Sync,
     ) -> Result<()> {
+        self.writes("--show-to", answer.show.when.show_to.as_ref())?;
         let input = self.input(paths)?;
         let format = |key: <J::Key as Key>::Borrowed<'_>, value: AnswerOf<'_, J>, out: &mut _| {
             let mut line = Line::begin(answer.format, out);

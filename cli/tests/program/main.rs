@@ -15,6 +15,7 @@ mod events_tell_what_a_job_does;
 mod every_command_bears_odd_input;
 mod every_flag_does_something;
 mod exit_codes_are_as_documented;
+mod files_of_flags_and_input_are_apart;
 mod generated_input_is_the_same_again;
 mod interrupts_leave_nothing_behind;
 mod jobs_over_lines_answer;

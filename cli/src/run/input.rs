@@ -1,0 +1,87 @@
+//! The input of a command: first it is looked up, and only then others steer the run and are told of it, because neither their
+//! commands nor the files that are written may be part of the input.
+
+use super::written::{descriptor, inode_of, there_of};
+use super::{Run, refuse};
+use crate::arguments;
+use crate::control::{self, Steered};
+use crate::events::Events;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tegula::{Input, Result, Stage};
+
+impl Run<'_> {
+    /// Notes a file that the command writes beside those of the flags of every command. Comes before the input.
+    pub(crate) fn writes(&mut self, option: &'static str, path: Option<&PathBuf>) -> Result<()> {
+        match path.filter(|_| !self.flags.is_node()) {
+            Some(path) => self.written.add(option, path),
+            None => Ok(()),
+        }
+    }
+
+    /// Looks up the input that arguments of the command line name.
+    pub(crate) fn input(&mut self, paths: &[OsString]) -> Result<Input> {
+        #[cfg(feature = "nodes")]
+        if let Some(input) = self.machines.sent_input()? {
+            return Ok(input);
+        }
+        let [input] = self.inputs([paths])?;
+        Ok(input)
+    }
+
+    /// As `input`, for a command with several.
+    pub(crate) fn inputs<const N: usize>(&mut self, paths: [&[OsString]; N]) -> Result<[Input; N]> {
+        if self.flags.look.is_some() {
+            return Ok(paths.map(|_| Input::bytes("")));
+        }
+        let named = || paths.into_iter().flatten().map(path_of);
+        self.follow_control(named())?;
+        let mut inputs = paths.map(|_| Input::default());
+        let looked_up = self.time(Stage::Plan, |_| {
+            let mut each = inputs.iter_mut().zip(paths);
+            each.try_for_each(|(input, paths)| {
+                *input = arguments::input(paths)?;
+                Ok(())
+            })
+        });
+        let listed = inputs.iter().flat_map(Input::listing).map(|file| file.name().to_path_buf());
+        self.written.refuse(named().chain(listed))?;
+        // Also told if there is no input.
+        let told = self.tell();
+        #[cfg(feature = "nodes")]
+        let looked_up = looked_up.inspect_err(|error| self.machines.say_why(error));
+        looked_up.and(told).map(|()| inputs)
+    }
+
+    /// Lets others steer and watch a run whose input is looked up elsewhere.
+    #[cfg(feature = "streaming")]
+    pub(crate) fn has_other_input(&mut self) -> Result<()> {
+        self.written.let_be();
+        self.follow_control(std::iter::empty())?;
+        self.tell()
+    }
+
+    fn tell(&self) -> Result<()> {
+        self.events.iter().try_for_each(Events::write)
+    }
+
+    /// Obeys commands from now on. Records and commands cannot come from one pipe, as each would get a part of it.
+    fn follow_control(&mut self, mut input: impl Iterator<Item = PathBuf>) -> Result<()> {
+        let Some((control, watched)) = self.control.take().zip(self.watched.as_ref()) else {
+            return Ok(());
+        };
+        let place = control.metadata().ok().as_ref().map(inode_of);
+        let is_input = input.any(|path| place.is_some() && there_of(&path) == place);
+        refuse(is_input, "--control", "the input comes from there; name another descriptor")?;
+        let (share, stop) = (Arc::clone(&watched.share), self.session.stop());
+        let (events, has_nodes) = (self.events.clone(), self.flags.has_nodes());
+        let workers = self.engine.workers();
+        control::follow(control, Steered { share, workers, stop, events, has_nodes })
+    }
+}
+
+/// Returns the path of a file that an argument names.
+fn path_of(argument: &OsString) -> PathBuf {
+    if argument == "-" { descriptor(0) } else { Path::new(argument).to_path_buf() }
+}

@@ -1,0 +1,117 @@
+//! Two flags that name one file, and a flag that would empty or replace a file of the input, are refused before anything is
+//! read or written; and so are commands that would come from the pipe of the records.
+
+use super::*;
+use std::fs::File;
+use std::os::unix::fs::symlink;
+
+/// Runs a command in a folder.
+fn run(folder: &Path, arguments: &[&str]) -> Command {
+    let mut run = tegula();
+    run.args(arguments).current_dir(folder);
+    run
+}
+
+#[test]
+fn two_flags_cannot_name_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("text"), "to be\n").unwrap();
+    fs::write(folder.join("old"), "old").unwrap();
+    fs::write(folder.join("p.ppm"), b"P6\n1 1\n255\nabc").unwrap();
+    symlink("old", folder.join("link")).unwrap();
+    symlink("new", folder.join("ahead")).unwrap();
+    symlink(".", folder.join("here")).unwrap();
+    let before = names(folder);
+    for (flag, arguments) in [
+        ("--stats-json", &["wordcount", "text", "-o", "new", "--stats-json", "new"][..]),
+        ("--stats-json", &["wordcount", "text", "-o", "old", "--stats-json", "link"]),
+        ("--stats-json", &["wordcount", "text", "-o", "new", "--stats-json", "here/new"]),
+        ("--events", &["wordcount", "text", "-o", "new", "--events", "ahead"]),
+        ("--timeline", &["wordcount", "text", "-o", "n.svg", "--timeline", "./n.svg"]),
+        ("--svg", &["histogram", "p.ppm", "-o", "n.svg", "--svg", "n.svg"]),
+        ("--show-to", &["wordcount", "text", "-o", "old", "--show=every=1%", "--show-to=link"]),
+        ("--show-to", &["stations", "text", "--events=old", "--show=every=1%", "--show-to=old"]),
+        ("--show-to", &["index", "text", "--events=new", "--show=every=1%", "--show-to=new"]),
+        ("--show-to", &["kmeans", "text", "-k1", "-oold", "--show=every=round", "--show-to=old"]),
+        ("--show-to", &["linreg", "text", "-o", "old", "--show=every=1%", "--show-to=old"]),
+    ] {
+        let output = run(folder, arguments).output().unwrap();
+        check_fault(&output, 2, &[flag, "is also the file of", "name another"]);
+        assert_eq!(fs::read(folder.join("old")).unwrap(), b"old", "{arguments:?}");
+        assert_eq!(names(folder), before, "{arguments:?}");
+    }
+    let mut to_file = run(folder, &["wordcount", "text", "--stats-json", "old"]);
+    to_file.stdout(File::options().append(true).open(folder.join("old")).unwrap());
+    check_fault(&to_file.output().unwrap(), 2, &["--stats-json", "standard output"]);
+    // Devices take what anybody writes.
+    let null = ["wordcount", "text", "-o/dev/null", "--stats-json=/dev/null", "--events=/dev/null"];
+    answer(run(folder, &null).output().unwrap());
+}
+
+#[test]
+fn files_of_the_input_are_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::create_dir(folder.join("texts")).unwrap();
+    symlink("texts/a.json", folder.join("link.json")).unwrap();
+    for (flag, paths) in [
+        ("--events=texts/a.json", &["texts/a.json"][..]),
+        ("--events=link.json", &["texts"]),
+        ("--stats-json=texts/a.json", &["texts"]),
+        ("--timeline=texts/a.json", &["link.json"]),
+        // The input is not looked up as a whole.
+        ("--events=texts/a.json", &["texts/a.json", "missing"]),
+        ("--timeline=texts/a.json", &["texts/a.json", "missing"]),
+        ("--events=texts/a.json", &["-"]),
+    ] {
+        fs::write(folder.join("texts/a.json"), "to be\n").unwrap();
+        let mut command = run(folder, &["wordcount", flag]);
+        command.args(paths).stdin(File::open(folder.join("texts/a.json")).unwrap());
+        let name = flag.split('=').next().unwrap();
+        check_fault(&command.output().unwrap(), 2, &[name, "is a file of the input"]);
+        assert_eq!(fs::read(folder.join("texts/a.json")).unwrap(), b"to be\n", "{flag} {paths:?}");
+    }
+    // A command that fails before it looks may have it as input.
+    let refused = ["wordcount", "texts", "--events=texts/a.json", "-o", "no/such/folder"];
+    check_fault(&run(folder, &refused).output().unwrap(), 1, &["no/such/folder"]);
+    assert_eq!(fs::read(folder.join("texts/a.json")).unwrap(), b"to be\n");
+    // The answer replaces a file that has been read.
+    answer(run(folder, &["wordcount", "texts", "-o", "texts/a.json"]).output().unwrap());
+    assert_eq!(fs::read(folder.join("texts/a.json")).unwrap(), b"be\t1\nto\t1\n");
+}
+
+#[test]
+fn pictures_are_not_drawn_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let picture = b"P6\n1 1\n255\nabc";
+    fs::write(folder.path().join("p.ppm"), picture).unwrap();
+    let output = run(folder.path(), &["histogram", "p.ppm", "--svg", "p.ppm"]).output().unwrap();
+    check_fault(&output, 2, &["--svg", "is a file of the input"]);
+    assert_eq!(fs::read(folder.path().join("p.ppm")).unwrap(), picture);
+}
+
+#[test]
+fn commands_do_not_come_from_the_input() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("text"), "to be\n").unwrap();
+    for script in [
+        "cat text | $0 wordcount - --control 0",
+        "cat text | $0 wordcount /dev/stdin --control 0",
+        "cat text | $0 wordcount text - --control 3 3<&0",
+        "$0 wordcount - --control 0 < text",
+        "cat text | $0 matmul text - --control 0",
+    ] {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, env!("CARGO_BIN_EXE_tegula")]).current_dir(folder.path());
+        if script.contains("matmul") && !cfg!(feature = "linalg") {
+            continue;
+        }
+        let output = shell.output().unwrap();
+        check_fault(&output, 2, &["--control", "the input comes from there"]);
+        assert!(output.stdout.is_empty(), "{script}");
+    }
+    let counted =
+        answer(run(folder.path(), &["wordcount", "text", "--control=0"]).output().unwrap());
+    assert_eq!(counted, b"be\t1\nto\t1\n");
+}
