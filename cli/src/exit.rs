@@ -44,6 +44,11 @@ pub(crate) fn outcome(result: &Result<()>) -> Outcome {
     Outcome { code, message }
 }
 
+/// Returns whether a command has done its work: its answer is written, or the reader of that has left.
+pub(crate) fn is_done(result: &Result<()>) -> bool {
+    outcome(result).code == DONE
+}
+
 /// Prints the error on standard error, and returns the exit code.
 pub(crate) fn code(result: &Result<()>) -> u8 {
     let Outcome { code, message } = outcome(result);

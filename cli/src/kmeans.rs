@@ -81,14 +81,14 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
                 rounds.show(groups.rounds, is_last, &text_of(groups))
             })
         })?;
-        run.write(|sink| sink.write(&text_of(&groups)))?;
-        if !groups.settled {
+        let written = run.write(|sink| sink.write(&text_of(&groups)));
+        if exit::is_done(&written) && !groups.settled {
             exit::say(&format!(
                 "means still moved in round {}, the last that --rounds allows; more may group better",
                 groups.rounds
             ));
         }
-        Ok(())
+        written
     })
 }
 

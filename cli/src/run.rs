@@ -108,9 +108,15 @@ fn run_and_report(
     let result = session.caused(work(&mut run));
     // Also after a failure or an interrupt: it shows how far the job came, and at what speed.
     let recorded = run.write_timeline();
-    result?;
+    if !exit::is_done(&result) {
+        return result;
+    }
     recorded?;
-    run.report()
+    // Whose reader has left before a sort ended has no figures of it.
+    if result.is_ok() || run.stats.workers > 0 {
+        run.report()?;
+    }
+    result
 }
 
 /// Refuses a flag, if it was given, that would change nothing.

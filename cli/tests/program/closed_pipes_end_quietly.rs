@@ -32,3 +32,26 @@ fn before_anything_was_read() {
         assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{arguments:?}");
     }
 }
+
+/// Figures and skipped records are reported also if nobody reads the answer.
+#[test]
+fn with_their_reports() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = write(folder.path(), "lines", "a;1.0\nb\nc;2.0\n");
+    let mut command = tegula();
+    command.arg("stations").arg(lines).current_dir(folder.path());
+    command.args(["--skip-bad", "--stats", "--stats-json", "stats", "--events", "events"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("bad records skipped: 1") && said.contains("workers"), "{said}");
+    let stats = fs::read(folder.path().join("stats")).unwrap();
+    let stats: serde_json::Value = serde_json::from_slice(&stats).unwrap();
+    assert_eq!((&stats["keys"], &stats["bad_records"]), (&2.into(), &1.into()));
+    let events = fs::read_to_string(folder.path().join("events")).unwrap();
+    for event in ["stats", "bad", "end"] {
+        assert!(events.contains(&format!("\"event\":\"{event}\"")), "{event} in {events}");
+    }
+}
