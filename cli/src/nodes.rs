@@ -240,7 +240,7 @@ pub(crate) fn run(Command::Up(Flags { demo, workers }): &Command) -> Result<()> 
         let nodes = (0..*demo).map(|_| Up::listen(&folder)).collect::<Result<Vec<Up>>>()?;
         exit::say(&format!("{demo} nodes are up for commands with --nodes up; Ctrl-C ends them"));
         // The program waits for their sockets to be removed.
-        session.stop().file.set(true);
+        let _open = session.stop().files.open();
         thread::scope(|scope| {
             let serve = |up: &Up| up.serve(session.cancel(), &|words| node(shape, &words));
             let threads: Vec<_> = nodes.iter().map(|up| scope.spawn(move || serve(up))).collect();

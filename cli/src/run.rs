@@ -60,7 +60,9 @@ fn command_of_any(
         #[cfg(feature = "serve")]
         let is_watched = flags.watch && !flags.is_node();
         #[cfg(feature = "serve")]
-        let mut watch = is_watched.then(|| Watch::begin(flags, &request.command)).transpose()?;
+        let begin = || Watch::begin(flags, &request.command, session.stop());
+        #[cfg(feature = "serve")]
+        let mut watch = is_watched.then(begin).transpose()?;
         #[cfg(feature = "serve")]
         let (events, control) = match &mut watch {
             Some(watch) => {
@@ -329,11 +331,8 @@ impl<'a> Run<'a> {
     /// Does work that removes its own files after an interrupt, so that the program waits for it.
     #[cfg(feature = "streaming")]
     pub(crate) fn keep_file_open<R>(&self, work: impl FnOnce() -> R) -> R {
-        let file = self.session.stop().file;
-        file.set(true);
-        let result = work();
-        file.set(false);
-        result
+        let _open = self.session.stop().files.open();
+        work()
     }
 
     /// Runs a job. If the flags ask for shows, `write` writes each of them.

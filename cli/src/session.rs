@@ -2,7 +2,7 @@
 //! standard output, or to a file that appears whole or not at all. Commands that run jobs have a `Run` on
 //! top of this; commands that only write need no more.
 
-use crate::signals::{self, FileOpen, Stop};
+use crate::signals::{self, FilesOpen, Stop, TemporaryFolder};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
@@ -13,7 +13,8 @@ use tegula::{Cancel, Error, Job, Key, Output, OutputError, Result, SortTo};
 /// One command that is running.
 pub(crate) struct Session {
     cancel: Cancel,
-    file: FileOpen,
+    files: FilesOpen,
+    temporary: TemporaryFolder,
 }
 
 /// Takes an answer: bytes, or the pairs of an output.
@@ -26,7 +27,8 @@ pub(crate) struct Sink<'s> {
 impl Session {
     /// Does the work of a command. An interrupt raises the flag of the session and ends the work.
     pub(crate) fn command(work: impl FnOnce(&Session) -> Result<()>) -> Result<()> {
-        let session = Session { cancel: Cancel::new(), file: FileOpen::default() };
+        let (files, temporary) = Default::default();
+        let session = Session { cancel: Cancel::new(), files, temporary };
         signals::watch(session.stop())?;
         let result = work(&session);
         session.caused(result)
@@ -43,7 +45,8 @@ impl Session {
 
     /// Returns what an interrupt does.
     pub(crate) fn stop(&self) -> Stop {
-        Stop { cancel: self.cancel.clone(), file: self.file.clone() }
+        let Session { cancel, files, temporary } = self;
+        Stop { cancel: cancel.clone(), files: files.clone(), temporary: temporary.clone() }
     }
 
     /// Returns the flag that an interrupt raises.
@@ -61,33 +64,25 @@ impl Session {
             let name = Path::new(STDOUT);
             return fill(&mut Sink { to: &mut stdout()?, name, cancel: &self.cancel });
         };
-        self.file.set(true);
-        let result = AtomicFile::create(path).map_err(Error::from).and_then(|mut file| {
-            fill(&mut Sink { to: &mut file, name: path, cancel: &self.cancel })?;
-            Ok(file.commit()?)
-        });
-        self.file.set(false);
-        result
+        let _open = self.files.open();
+        let mut file = AtomicFile::create(path)?;
+        fill(&mut Sink { to: &mut file, name: path, cancel: &self.cancel })?;
+        Ok(file.commit()?)
     }
-}
 
-impl Session {
     /// Writes a file beside the answer, also after a failure or an interrupt.
     pub(crate) fn write_even_so(
         &self,
         path: &Path,
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<()> {
-        self.file.set(true);
-        let result = AtomicFile::create(path).and_then(|mut file| {
-            let mut buffered = BufWriter::new(&mut file);
-            let written = fill(&mut buffered).and_then(|()| buffered.flush());
-            written.map_err(|cause| OutputError::Write { path: path.to_path_buf(), cause })?;
-            drop(buffered);
-            file.commit()
-        });
-        self.file.set(false);
-        Ok(result?)
+        let _open = self.files.open();
+        let mut file = AtomicFile::create(path)?;
+        let mut buffered = BufWriter::new(&mut file);
+        let written = fill(&mut buffered).and_then(|()| buffered.flush());
+        written.map_err(|cause| OutputError::Write { path: path.to_path_buf(), cause })?;
+        drop(buffered);
+        Ok(file.commit()?)
     }
 
     /// Lets `sort` write to the file `to`, or to standard output.
@@ -99,11 +94,8 @@ impl Session {
         let Some(path) = to else {
             return sort(SortTo::Writer(&mut stdout()?, Path::new(STDOUT)));
         };
-        self.file.set(true);
-        let file = AtomicFile::create(path).map_err(Error::from);
-        let result = file.and_then(|file| sort(SortTo::File(file)));
-        self.file.set(false);
-        result
+        let _open = self.files.open();
+        sort(SortTo::File(AtomicFile::create(path)?))
     }
 }
 

@@ -7,23 +7,56 @@
 use crate::exit::INTERRUPTED;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::process;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use std::{fs, process, thread};
 use tegula::{Cancel, Error, Result};
 
 /// The time that a run has to return: well under the second that a user waits.
 const GRACE: Duration = Duration::from_millis(700);
 
-/// Raised while a file is open that only the run can remove.
+/// Counts the open files that only the run can remove.
 #[derive(Clone, Default)]
-pub(crate) struct FileOpen(Arc<AtomicBool>);
+pub(crate) struct FilesOpen(Arc<AtomicUsize>);
 
-impl FileOpen {
-    pub(crate) fn set(&self, open: bool) {
-        self.0.store(open, Ordering::SeqCst);
+/// A file that only the run can remove. It is closed when this is dropped.
+#[must_use]
+pub(crate) struct FileOpen(FilesOpen);
+
+impl FilesOpen {
+    pub(crate) fn open(&self) -> FileOpen {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        FileOpen(self.clone())
+    }
+}
+
+impl Drop for FileOpen {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A folder that is removed when the program ends, also if the run does not return.
+#[derive(Clone, Default)]
+pub(crate) struct TemporaryFolder(Arc<Mutex<Option<PathBuf>>>);
+
+impl TemporaryFolder {
+    #[cfg(feature = "serve")]
+    pub(crate) fn set(&self, folder: PathBuf) {
+        if let Ok(mut kept) = self.0.lock() {
+            *kept = Some(folder);
+        }
+    }
+
+    /// Removes the folder, or waits until another thread has removed it.
+    pub(crate) fn remove(&self) {
+        if let Ok(mut kept) = self.0.lock()
+            && let Some(folder) = kept.take()
+        {
+            let _ = fs::remove_dir_all(folder);
+        }
     }
 }
 
@@ -31,20 +64,27 @@ impl FileOpen {
 #[derive(Clone)]
 pub(crate) struct Stop {
     pub(crate) cancel: Cancel,
-    pub(crate) file: FileOpen,
+    pub(crate) files: FilesOpen,
+    pub(crate) temporary: TemporaryFolder,
 }
 
 impl Stop {
     /// Raises the run's flag, and ends the program if the run does not return.
     pub(crate) fn stop(&self) {
         self.cancel.cancel();
-        let file = self.file.clone();
+        let stop = self.clone();
         thread::spawn(move || {
             thread::sleep(GRACE);
-            if !file.0.load(Ordering::SeqCst) {
-                process::exit(i32::from(INTERRUPTED));
+            if stop.files.0.load(Ordering::SeqCst) == 0 {
+                stop.exit();
             }
         });
+    }
+
+    /// Ends the program without the run.
+    fn exit(&self) -> ! {
+        self.temporary.remove();
+        process::exit(i32::from(INTERRUPTED))
     }
 }
 
@@ -59,7 +99,7 @@ pub(crate) fn watch(stop: Stop) -> Result<()> {
         }
         stop.stop();
         if signals.next().is_some() {
-            process::exit(i32::from(INTERRUPTED));
+            stop.exit();
         }
     };
     thread::Builder::new().name("signals".to_owned()).spawn(handle).map_err(fault)?;
@@ -68,7 +108,7 @@ pub(crate) fn watch(stop: Stop) -> Result<()> {
 
 /// Returns those signals that the parent process did not have ignored, as `nohup` does.
 pub(crate) fn not_ignored() -> impl Iterator<Item = i32> {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
     [SIGINT, SIGTERM, SIGHUP].into_iter().filter(move |signal| mask >> (signal - 1) & 1 == 0)

@@ -2,6 +2,7 @@
 //! alone; it is told what the run does as any other program is (`events.rs`).
 
 use crate::flags::RunFlags;
+use crate::signals::Stop;
 use crate::{events, exit};
 use std::fs::{self, File};
 use std::io;
@@ -15,13 +16,16 @@ use tegula_server::{Config, Listen, Roots, Watched};
 
 /// How long the page is served after the end of the run, so that it shows the end.
 const LINGERS: Duration = Duration::from_millis(700);
+/// As long after an interrupt, whose user waits.
+const LINGERS_INTERRUPTED: Duration = Duration::from_millis(200);
 
 /// How long a browser may take for a request.
 const SEND_WITHIN: Duration = Duration::from_secs(30);
 
 /// A page that is served. It is gone a moment after this is dropped.
 pub(crate) struct Watch {
-    home: PathBuf,
+    /// Removes the folder of the page.
+    stop: Stop,
     /// Where events go to, and commands come from.
     pub(crate) events: Option<File>,
     pub(crate) control: Option<File>,
@@ -29,14 +33,15 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Begins to serve the page of this process's run.
-    pub(crate) fn begin(flags: &RunFlags, command: &str) -> Result<Watch> {
+    pub(crate) fn begin(flags: &RunFlags, command: &str, stop: Stop) -> Result<Watch> {
         let RunFlags { workers, memory: memory_bytes, .. } = *flags;
         let fault = |cause| Error::System { action: "serve the page of --watch", cause };
         let home = new_folder().map_err(fault)?;
+        stop.temporary.set(home.clone());
         let (told, events) = io::pipe().map_err(fault)?;
         let (control, commands) = io::pipe().map_err(fault)?;
         let file = |fd: OwnedFd| Some(File::from(fd));
-        let watch = Watch { home, events: file(events.into()), control: file(control.into()) };
+        let watch = Watch { stop, events: file(events.into()), control: file(control.into()) };
         let machine = || tegula::Topology::detect().workers();
         let words = crate::COMMAND_LINE.get().map_or(&[][..], Vec::as_slice).iter().skip(1);
         let watched = Watched {
@@ -48,10 +53,10 @@ impl Watch {
             events: told,
             control: commands,
         };
-        let token = tegula_server::token_in(&watch.home.join("token"));
+        let token = tegula_server::token_in(&home.join("token"));
         let token = token.map_err(|cause| fault(io::Error::other(cause.0)))?;
         let config = Config {
-            home: watch.home.clone(),
+            home,
             listen: Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0))),
             hosts: Vec::new(),
             program: PathBuf::new(),
@@ -103,7 +108,8 @@ fn new_folder() -> io::Result<PathBuf> {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        thread::sleep(LINGERS);
-        let _ = fs::remove_dir_all(&self.home);
+        let is_interrupted = self.stop.cancel.is_cancelled();
+        thread::sleep(if is_interrupted { LINGERS_INTERRUPTED } else { LINGERS });
+        self.stop.temporary.remove();
     }
 }

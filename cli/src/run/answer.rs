@@ -114,12 +114,10 @@ impl<'a> Run<'a> {
         let options = answer.apply(self.options());
         nodes::check_parts(self.flags, &options)?;
         // The program waits for the hidden folder to be removed.
-        let file = self.session.stop().file;
-        file.set(true);
+        let _open = self.session.stop().files.open();
         let task = Task { engine: &self.engine, job, input, options: &options, parts: Some(parts) };
-        let output = self.machines.run(task, Shares::Nothing);
-        file.set(false);
-        self.stats.add(output?.stats());
+        let output = self.machines.run(task, Shares::Nothing)?;
+        self.stats.add(output.stats());
         Ok(())
     }
 

@@ -5,6 +5,8 @@ use super::*;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::HashMap;
+#[cfg(feature = "serve")]
+use std::io::{BufRead, BufReader};
 use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -164,5 +166,29 @@ fn while_an_answer_is_written() {
         // The pipe is full by then.
         sleep(Duration::from_millis(200));
         check_end(child, signal);
+    }
+}
+
+/// Neither does the page of a run, whose folder has the token.
+#[cfg(feature = "serve")]
+#[test]
+fn while_a_run_is_watched() {
+    for (signal, waits) in [(Signal::INT, true), (Signal::TERM, true), (Signal::TERM, false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        let words = write(folder.path(), "words", "to be or not to be ".repeat(100_000));
+        // A run that waits for its input does not return; one that reads does.
+        let inputs = if waits { vec![pipe] } else { vec![words; 20_000] };
+        let mut command = interruptible();
+        command.arg("wordcount").args(inputs).arg("--watch").env("TMPDIR", folder.path());
+        let mut child = start(&mut command);
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        assert!(line.contains("watch at http://"), "{line}");
+        assert_eq!(names(folder.path()).len(), 3);
+        check_end(child, signal);
+        assert_eq!(names(folder.path()), ["pipe", "words"], "{signal:?}");
     }
 }
