@@ -55,10 +55,10 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         let input = run.input(&flags.paths)?;
         let job = Histogram::of(&input)?.whole(flags.run.incremental);
         let levels = count(run, &job, input, flags.format, &flags.show)?;
-        if let Some(svg) = &flags.svg {
-            run.write_beside(svg, Histogram::svg(&levels).as_bytes())?;
-        }
-        run.write(|sink| sink.write(&text_of(&levels, flags.format)))
+        let text = text_of(&levels, flags.format);
+        let Some(svg) = &flags.svg else { return run.write(|sink| sink.write(&text)) };
+        let picture = Histogram::svg(&levels);
+        run.write_beside((svg, picture.as_bytes()), |sink| sink.write(&text))
     })
 }
 

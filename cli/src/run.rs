@@ -472,12 +472,20 @@ impl<'a> Run<'a> {
         Err(Error::Option { option: "--state", cause: cause.to_owned() })
     }
 
-    /// Writes a file beside the answer.
-    pub(crate) fn write_beside(&mut self, path: &Path, bytes: &[u8]) -> Result<()> {
-        if self.flags.is_node() {
-            return Ok(());
+    /// Writes the answer as `write` does, and a file beside it that appears with it.
+    #[cfg(feature = "histogram")]
+    pub(crate) fn write_beside(
+        &mut self,
+        (path, bytes): (&Path, &[u8]),
+        fill: impl FnOnce(&mut Sink<'_>) -> Result<()>,
+    ) -> Result<()> {
+        match self.flags.is_node() {
+            true => Ok(()),
+            false => {
+                let session = self.session;
+                session.write_beside(path, bytes, || self.write(fill))
+            }
         }
-        self.time(Stage::Output, |run| run.session.write(Some(path), |sink| sink.write(bytes)))
     }
 
     /// Writes the answer where the flags say.

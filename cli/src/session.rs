@@ -2,6 +2,8 @@
 //! standard output, or to a file that appears whole or not at all. Commands that run jobs have a `Run` on
 //! top of this; commands that only write need no more.
 
+#[cfg(feature = "histogram")]
+use crate::exit;
 use crate::signals::{self, FilesOpen, Stop, TemporaryFolder};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -68,6 +70,25 @@ impl Session {
         let mut file = AtomicFile::create(path)?;
         fill(&mut Sink { to: &mut file, name: path, cancel: &self.cancel })?;
         Ok(file.commit()?)
+    }
+
+    /// Writes a file beside an answer: it appears when `answer` has written that, or as much as its reader took.
+    #[cfg(feature = "histogram")]
+    pub(crate) fn write_beside(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+        answer: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let _open = self.files.open();
+        let mut file = AtomicFile::create(path)?;
+        let written = file.write_all(bytes);
+        written.map_err(|cause| OutputError::from_write(path, cause))?;
+        let answered = answer();
+        if exit::is_done(&answered) {
+            file.commit()?;
+        }
+        answered
     }
 
     /// Writes a file beside the answer, also after a failure or an interrupt.

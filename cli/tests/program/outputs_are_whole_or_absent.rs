@@ -43,6 +43,25 @@ fn what_cannot_be_made_is_said_before_the_work() {
 }
 
 #[test]
+fn a_picture_appears_with_its_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "p.ppm", b"P6\n1 1\n255\nabc");
+    let run = |svg: &str, more: &[&str]| {
+        let mut run = tegula();
+        run.args(["histogram", "p.ppm", "--svg", svg]).args(more).current_dir(folder.path());
+        run.output().unwrap()
+    };
+    write(folder.path(), "old.svg", "old");
+    for svg in ["old.svg", "new.svg"] {
+        check_fault(&run(svg, &["-o/dev/full"]), 1, &["/dev/full", "No space left"]);
+    }
+    assert_eq!(names(folder.path()), ["old.svg", "p.ppm"]);
+    assert_eq!(fs::read(folder.path().join("old.svg")).unwrap(), b"old");
+    assert!(!answer(run("old.svg", &[])).is_empty());
+    assert!(fs::read(folder.path().join("old.svg")).unwrap().starts_with(b"<svg"));
+}
+
+#[test]
 fn a_full_disk_is_said() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = tegula().args(["wordcount", "/proc/self/status"]).stdout(full).output().unwrap();
