@@ -76,6 +76,9 @@ const PRESENT: &[(&str, Present)] = &[
 /// Those whose answer is one document, which needs all pairs.
 const WHOLE: &[&str] = &["histogram", "kmeans", "linreg"];
 
+/// Those that run several jobs, each with a state of its own.
+const SEVERAL: &[&str] = &["kmeans", "linreg", "offload"];
+
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let folders = arguments::folders(&flags.state, None)?;
     let jobs = state::jobs_of(&*folders)?;
@@ -161,8 +164,7 @@ fn report(folders: &dyn Folders, jobs: &[String], job: &str) -> Result<StateRepo
         return state::report(folders, job)?.ok_or_else(|| StateError::Missing { path }.into());
     }
     let mut found: Option<StateReport> = None;
-    let steps = (1_u64..).map(|number| format!("{job}.{number}"));
-    for step in steps.take_while(|step| jobs.contains(step)) {
+    for step in steps(folders, jobs, job).names {
         let report = state::report(folders, &step)?;
         let is_better =
             |report: &StateReport| report.done || found.as_ref().is_none_or(|one| !one.done);
@@ -171,18 +173,51 @@ fn report(folders: &dyn Folders, jobs: &[String], job: &str) -> Result<StateRepo
     found.ok_or_else(|| StateError::Missing { path }.into())
 }
 
+/// Returns the names of those jobs of a folder that `job` names: its own, or those that one command has run under it.
+pub(crate) fn named(folders: &dyn Folders, job: &str) -> Vec<String> {
+    // Whoever asks for a job whose folder cannot be listed learns why.
+    let jobs = state::jobs_of(folders).unwrap_or_default();
+    let has_own = jobs.iter().any(|one| one == job);
+    let steps = Some(steps(folders, &jobs, job)).filter(|steps| steps.is_certain && !has_own);
+    steps.map_or_else(|| vec![job.to_owned()], |steps| steps.names)
+}
+
+/// The states of a command of several jobs: a name, a dot and a number each. A job of another command may have such a name,
+/// too, and is none of them.
+struct Steps {
+    /// By number.
+    names: Vec<String>,
+    /// Whether one of them says that it is of such a command. What is damaged, or kept by another program, does not say.
+    is_certain: bool,
+}
+
+fn steps(folders: &dyn Folders, jobs: &[String], job: &str) -> Steps {
+    let number = |name: &String| name.strip_prefix(job)?.strip_prefix('.')?.parse::<u64>().ok();
+    let mut numbered: Vec<_> = jobs.iter().filter_map(|one| Some((number(one)?, one))).collect();
+    numbered.sort_unstable();
+    let mut steps = Steps { names: Vec::new(), is_certain: false };
+    for (_, name) in numbered {
+        let report = state::report(folders, name).ok().flatten();
+        let request = report.and_then(|report| Request::parse(&report.about));
+        let is_step = request.map(|request| SEVERAL.contains(&&*request.command));
+        steps.is_certain |= is_step == Some(true);
+        if is_step != Some(false) {
+            steps.names.push(name.clone());
+        }
+    }
+    steps
+}
+
 /// Returns the only job of a folder. The jobs of one command count as one.
 fn only_job(folders: &dyn Folders, jobs: &[String]) -> Result<String> {
-    let mut jobs = jobs.to_vec();
-    let steps: Vec<String> =
-        jobs.iter().filter_map(|job| job.strip_suffix(".1")).map(str::to_owned).collect();
-    for name in steps.into_iter().filter(|name| !jobs.contains(name)).collect::<Vec<_>>() {
-        let is_step = |job: &str| {
-            let number = job.strip_prefix(&*name).and_then(|rest| rest.strip_prefix('.'));
-            number.is_some_and(|number| number.parse::<u64>().is_ok())
-        };
-        jobs.retain(|job| !is_step(job));
-        jobs.push(name);
+    let all = jobs;
+    let mut jobs = all.to_vec();
+    for name in all.iter().filter_map(|job| job.strip_suffix(".1")) {
+        let steps = steps(folders, all, name);
+        if steps.is_certain && !all.iter().any(|job| job == name) {
+            jobs.retain(|job| !steps.names.contains(job));
+            jobs.push(name.to_owned());
+        }
     }
     match &*jobs {
         [job] => Ok(job.clone()),

@@ -1,6 +1,7 @@
 //! `tegula state`: lists, shows, verifies and removes the states that runs have saved.
 
 use crate::arguments;
+use crate::saved;
 use crate::session::Session;
 use crate::size;
 use clap::{Args, Subcommand};
@@ -41,8 +42,10 @@ impl OfJob {
     /// Returns where the jobs are, and their names.
     fn jobs(&self) -> Result<(Arc<dyn Folders>, Vec<String>)> {
         let folders = arguments::folders(&self.folder, None)?;
-        let all = || state::jobs_of(&*folders);
-        let jobs = self.job.clone().map_or_else(all, |job| Ok(vec![job]))?;
+        let jobs = match &self.job {
+            Some(job) => saved::named(&*folders, job),
+            None => state::jobs_of(&*folders)?,
+        };
         Ok((folders, jobs))
     }
 }

@@ -253,6 +253,35 @@ fn jobs_of_one_command_are_saved_one_by_one() {
     assert!(round == third && round != plain && said.ends_with("tegula: round 3\n"), "{said}");
 }
 
+/// A command of several jobs is named as a whole, with gaps, too. Jobs that only have such names are apart.
+#[test]
+fn jobs_of_one_command_have_one_name() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("points"), "1 2\n3 5\n9 9\n8 9\n").unwrap();
+    let run = |arguments: &[&str]| {
+        let output = tegula().args(arguments).current_dir(folder.path()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), output.stderr)
+    };
+    let saved = ["--state", "s", "--job"];
+    let near = [&["kmeans", "-k2", "points", "--start=spread"][..], &saved, &["near"]].concat();
+    assert_eq!(run(&near).0, Some(0));
+    fs::remove_dir_all(folder.path().join("s/near.1")).unwrap();
+    for command in ["show", "verify"] {
+        let (code, text, said) = run(&["state", command, "s", "--job", "near"]);
+        assert_eq!(code, Some(0), "{}", String::from_utf8_lossy(&said));
+        assert!(text.contains("near.2"), "{text}");
+    }
+    for job in ["v.1", "v.2"] {
+        assert_eq!(run(&[&["wordcount", "points"][..], &saved, &[job]].concat()).0, Some(0));
+    }
+    assert_eq!(run(&["state", "rm", "s", "--job", "near"]).0, Some(0));
+    let (code, _, said) = run(&["show", "--state", "s"]);
+    assert!(code == Some(2) && String::from_utf8_lossy(&said).contains("has several: v.1, v.2"));
+    let _ = run(&["state", "rm", "s", "--job", "v"]);
+    let (_, list, _) = run(&["state", "ls", "s"]);
+    assert_eq!(list.lines().map(|line| &line[..3]).collect::<Vec<_>>(), ["v.1", "v.2"]);
+}
+
 /// Answers are shown as the command gave them, with every option that changes them.
 #[test]
 fn what_is_shown_has_the_form_of_the_answer() {
