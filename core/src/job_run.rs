@@ -200,7 +200,8 @@ impl<'r, J: Job> JobRun<'r, J> {
         let Options { order, top, ref state, .. } = self.options;
         let (state, asked) = (state.clone(), Asked::new(file, &format!("{order:?} {top:?}")));
         // Those who watch shows have not seen the answer that stands.
-        let asked_now = self.show.is_none().then_some(asked);
+        let may_stand = self.show.as_ref().is_none_or(|show| show.lets_stand);
+        let asked_now = may_stand.then_some(asked);
         let (answer, of_state) = match self.end(input, asked_now)? {
             Ended::Answer(answer, of_state) => (Box::new(Output::of(*answer)), of_state),
             Ended::Stands(stats) => return Ok(Renewed::Stands(stats)),

@@ -56,7 +56,8 @@ impl<'a> Run<'a> {
     }
 
     /// Runs a job and has `write` write its answer where the flags say; if they ask for shows, `show` writes each of
-    /// them. A file that is the answer of the last run, to the same command over the same input, is left as it is.
+    /// them. A file that is the answer of the last run, to the same command over the same input, is left as it is, also if
+    /// `--events` would show another.
     pub(crate) fn answer<J: Job>(
         &mut self,
         job: &J,
@@ -71,9 +72,19 @@ impl<'a> Run<'a> {
         };
         let form = self.request.form();
         let (options, file) = (answer.apply(self.options()), AnswerFile { path, form: &form });
+        let (when, (_, memory)) = (&answer.show.when, self.flags.resources());
         let Run { session, progress, timeline, .. } = self;
+        let mut shows = match when.show {
+            Some(every) => Some((every, when.open(answer.format, self.events.as_ref(), memory)?)),
+            None => None,
+        };
+        let mut job_run = self.engine.job(job).options(&options);
+        if let Some((every, shows)) = &mut shows {
+            let shown = answer.show.of(*every, answer, |shown| show(shows, shown));
+            job_run = job_run.show(shown.lets_stand());
+        }
         let mut wrote = None;
-        let renewed = self.engine.job(job).options(&options).renew(input, file, |output| {
+        let renewed = job_run.renew(input, file, |output| {
             progress.enter(Stage::Output);
             let (written, time) = timed(timeline.as_ref(), Stage::Output, || {
                 session.write(Some(path), |sink| write(sink, output))
@@ -96,7 +107,9 @@ impl<'a> Run<'a> {
         #[cfg(feature = "nodes")]
         let is_alone = is_alone && flags.parts.is_none();
         let may_stand = flags.state.is_some() && flags.look.is_none() && is_alone;
-        flags.output.as_deref().filter(|_| may_stand && answer.show.when.show.is_none())
+        let when = &answer.show.when;
+        let is_shown = when.show.is_some() && !when.is_watched;
+        flags.output.as_deref().filter(|_| may_stand && !is_shown)
     }
 
     /// Runs a job whose answer nodes write.

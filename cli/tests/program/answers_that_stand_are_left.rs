@@ -103,6 +103,23 @@ TEGULA_LIBRARY
     }
 }
 
+/// Whoever reads events has not asked for shows, and gets them only of a run that makes the answer.
+#[test]
+fn also_where_events_are_told() {
+    let bench = Bench(tempfile::tempdir().unwrap());
+    fs::create_dir(bench.path("texts")).unwrap();
+    fs::write(bench.path("texts/a"), "to be or not to be\n".repeat(9000)).unwrap();
+    let events = bench.path("events");
+    let flags = ["--events", events.to_str().unwrap()];
+    let has_shows = || fs::read_to_string(&events).unwrap().contains("\"event\":\"show\"");
+    assert!(bench.writes(&["wordcount"], &flags) && has_shows());
+    assert!(!bench.writes(&["wordcount"], &flags) && !has_shows());
+    assert!(!bench.writes(&["wordcount"], &[]));
+    fs::write(bench.path("answer"), "other").unwrap();
+    assert!(bench.writes(&["wordcount"], &flags) && has_shows());
+    assert!(bench.is_right(&["wordcount"], &[]));
+}
+
 /// Those who watch see the answer of each run.
 #[test]
 fn not_where_answers_are_shown() {

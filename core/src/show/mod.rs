@@ -104,6 +104,8 @@ pub enum Every {
 pub struct Show<'s, J: Job> {
     pub(crate) wanted: Wanted,
     see: Box<See<'s, J>>,
+    /// Whether an answer may stand that these shows have not seen.
+    pub(crate) lets_stand: bool,
 }
 
 /// How often shows are made, and of which pairs.
@@ -147,12 +149,19 @@ impl<'s, J: Job> Show<'s, J> {
         see: impl FnMut(&Shown<'_, J>) -> Result<()> + Send + 's,
     ) -> Show<'s, J> {
         let wanted = Wanted { every, top: None, order: None, in_order: false };
-        Show { wanted, see: Box::new(see) }
+        Show { wanted, see: Box::new(see), lets_stand: false }
     }
 
     /// Shows only the N pairs that come first by value. Default: [`Options::top`].
     pub fn top(mut self, most: usize) -> Show<'s, J> {
         self.wanted.top = Some(Some(most));
+        self
+    }
+
+    /// Makes shows only if the run makes the answer: [`JobRun::renew`](crate::JobRun::renew) leaves a file that is the answer
+    /// already, and then there are none. Otherwise a run with shows makes the answer again.
+    pub fn lets_stand(mut self) -> Show<'s, J> {
+        self.lets_stand = true;
         self
     }
 
