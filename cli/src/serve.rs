@@ -40,7 +40,8 @@ pub(crate) struct Flags {
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
 
-    /// The file of the server's token, made if there is none [default: ~/.tegula/serve-PORT.token].
+    /// The file of the server's token, made if there is none [default: token in --home, with a copy for your other
+    /// commands in ~/.tegula/serve-PORT.token].
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 

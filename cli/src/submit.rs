@@ -111,7 +111,7 @@ pub(crate) fn ps(flags: &PsFlags) -> Result<()> {
         let time = Duration::try_from_secs_f64(job["elapsed_s"].as_f64().unwrap_or(0.0));
         text.push_str(&format!(
             "{:>6}  {:<9}  {:<10}  {:>8}  {:>6}  {:<9}  {}\n",
-            job["id"],
+            job["id"].to_string(),
             text_of("state"),
             text_of("user"),
             progress::clock(time.unwrap_or_default()),
