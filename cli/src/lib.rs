@@ -101,7 +101,10 @@ pub mod parts {
     pub use crate::arguments::{is_url, without_remote};
     pub use crate::flags::Format;
     pub use crate::format::Line;
+    #[cfg(feature = "nodes")]
+    pub use crate::nodes::described as nodes;
     pub use crate::progress::{clock, json as progress_json, text as progress_text};
+    pub use crate::request::Request;
     #[cfg(feature = "serve")]
     pub use crate::serve::{check as check_submitted, is_input};
     pub use crate::show::every;

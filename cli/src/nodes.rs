@@ -94,6 +94,15 @@ pub(crate) fn parse(text: &str) -> Result<NodesFlag, String> {
     Ok(NodesFlag::Local(shapes))
 }
 
+/// Returns the arguments of the nodes that a flag describes, or else where they are.
+pub fn described(text: &str) -> Result<Vec<String>, String> {
+    Ok(match parse(text)? {
+        NodesFlag::Local(shapes) => shapes.into_iter().map(Shape::argument).collect(),
+        NodesFlag::Up => vec!["up".to_owned()],
+        NodesFlag::Ray(address) => vec![address],
+    })
+}
+
 impl FromStr for Shape {
     type Err = String;
 
@@ -267,48 +276,4 @@ fn over_ray(address: &str) -> Result<Relay> {
         );
         Error::Option { option: "--nodes", cause }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nodes_are_parsed_or_refused_with_a_hint() {
-        let local = |shapes| Ok(NodesFlag::Local(shapes));
-        let shape = |workers, memory| Shape { workers, memory, ..Shape::default() };
-        assert_eq!(parse("local:2"), local(vec![shape(None, None); 2]));
-        let mixed =
-            vec![shape(Some(1), None), shape(Some(1), None), shape(Some(2), Some(512 << 20))];
-        assert_eq!(parse("local:2x1,1x2:512M"), local(mixed));
-        assert_eq!(parse("up"), Ok(NodesFlag::Up));
-        assert_eq!(parse("ray://auto"), Ok(NodesFlag::Ray("auto".to_owned())));
-        assert_eq!(parse("ray://head:10001"), Ok(NodesFlag::Ray("ray://head:10001".to_owned())));
-        for bad in [
-            "",
-            "4",
-            "local:",
-            "local:0",
-            "local:2x0",
-            "local:-1",
-            "local:2x1:z",
-            "local:999",
-            "ray:auto",
-            "ray://",
-            "local:1x1@nowhere",
-            "local:2x1:1G:streamed",
-            "local:1,1x:streame",
-            "local:1,1x:streamed1M",
-            "local:1,1x:streamed=",
-        ] {
-            assert!(parse(bad).is_err(), "{bad}");
-        }
-        let (by_rate, fixed) = (Some(Units::ByRate), Some(Units::Of(1 << 20)));
-        for (streamed, host) in [(None, None), (by_rate, None), (fixed, Some("10.0.0.7"))] {
-            let host = host.map(|host| host.parse().unwrap());
-            let shape = Shape { streamed, host, ..shape(Some(3), Some(1 << 30)) };
-            let argument = shape.argument();
-            assert_eq!(argument.strip_prefix("--as-node=").map(str::parse), Some(Ok(shape)));
-        }
-    }
 }

@@ -13,31 +13,31 @@ pub(crate) const NOTE: &str = "note";
 
 /// A command and its options.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Request {
+pub struct Request {
     pub(crate) command: String,
     options: Map<String, Value>,
 }
 
 impl Request {
     /// Returns a request for a command without options.
-    pub(crate) fn of(command: &str) -> Request {
+    pub fn of(command: &str) -> Request {
         Request { command: command.to_owned(), options: Map::new() }
     }
 
     /// Adds an option: a flag, a number or a text.
-    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Request {
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Request {
         self.options.insert(name.to_owned(), value.into());
         self
     }
 
     /// Adds an option that is one of several choices.
-    pub(crate) fn choice(self, name: &str, choice: &impl ValueEnum) -> Request {
+    pub fn choice(self, name: &str, choice: &impl ValueEnum) -> Request {
         let value = choice.to_possible_value();
         self.with(name, value.map(|value| value.get_name().to_owned()))
     }
 
     /// Adds an option that is a list of byte strings.
-    pub(crate) fn list<'a>(self, name: &str, items: impl Iterator<Item = &'a [u8]>) -> Request {
+    pub fn list<'a>(self, name: &str, items: impl Iterator<Item = &'a [u8]>) -> Request {
         let items: Vec<Value> = items.map(of_bytes).collect();
         self.with(name, items)
     }
@@ -53,7 +53,7 @@ impl Request {
     }
 
     /// Returns the bytes that a state keeps.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Vec<u8> {
         let (command, options) = (&self.command, &self.options);
         json!({ "command": command, "version": VERSION, "options": options })
             .to_string()
@@ -80,7 +80,7 @@ mod read {
 
     impl Request {
         /// Parses the bytes of [`to_bytes`](Request::to_bytes); `None` for anything else.
-        pub(crate) fn parse(bytes: &[u8]) -> Option<Request> {
+        pub fn parse(bytes: &[u8]) -> Option<Request> {
             let request: Value = serde_json::from_slice(bytes).ok()?;
             let options = request["options"].as_object()?.clone();
             let command = request["command"].as_str()?.to_owned();
@@ -88,7 +88,7 @@ mod read {
         }
 
         /// Returns an option that `with` added.
-        pub(crate) fn option<'a, T>(
+        pub fn option<'a, T>(
             &'a self,
             name: &str,
             read: impl FnOnce(&'a Value) -> Option<T>,
@@ -112,12 +112,12 @@ mod read {
         }
 
         /// Returns an option that `choice` added.
-        pub(crate) fn chosen<T: ValueEnum>(&self, name: &str) -> Result<T> {
+        pub fn chosen<T: ValueEnum>(&self, name: &str) -> Result<T> {
             self.option(name, |value| T::from_str(value.as_str()?, false).ok())
         }
 
         /// Returns an option that `list` added.
-        pub(crate) fn listed(&self, name: &str) -> Result<Vec<Vec<u8>>> {
+        pub fn listed(&self, name: &str) -> Result<Vec<Vec<u8>>> {
             self.option(name, |list| list.as_array()?.iter().map(to_bytes).collect())
         }
 
@@ -135,31 +135,5 @@ mod read {
         let (pairs, rest) = item["hex"].as_str()?.as_bytes().as_chunks::<2>();
         let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
         if rest.is_empty() { pairs.iter().map(byte).collect() } else { None }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn a_request_is_read_as_it_was_made() {
-            let keys: [&[u8]; 3] = [b"text", b"\xff\x00", b""];
-            let request = Request::of("find").with("count", 3).choice("format", &Format::Jsonl);
-            let request = request.list("keys", keys.into_iter());
-            let read = Request::parse(&request.to_bytes());
-            assert_eq!(read, Some(request.clone()));
-            assert_eq!(request.listed("keys").ok(), Some(keys.map(<[u8]>::to_vec).to_vec()));
-            assert_eq!(request.option("count", Value::as_u64).ok(), Some(3));
-            assert!(request.option("more", Value::as_u64).is_err());
-            assert!(matches!(request.chosen("format"), Ok(Format::Jsonl)));
-        }
-
-        #[test]
-        fn what_is_no_request_is_not_read() {
-            let later = br#"{"command":"a","version":2,"options":{}}"#;
-            for bytes in [&b"wordcount\0text"[..], b"", b"[]", b"{}", later] {
-                assert_eq!(Request::parse(bytes), None, "{}", bytes.escape_ascii());
-            }
-        }
     }
 }

@@ -24,6 +24,8 @@ mod many_files_need_little;
 mod memory_is_kept_to;
 mod native_maps_that_break_their_word_are_named;
 mod nodes_answer_as_one_process;
+#[cfg(feature = "nodes")]
+mod nodes_are_parsed_or_refused;
 mod nodes_bear_faults;
 mod nodes_survive_kills;
 mod nodes_write_parts;
@@ -37,6 +39,7 @@ mod pairs_become_lines;
 mod places_are_exact;
 mod progress_shows_what_is_known;
 mod records_are_sorted_and_validated;
+mod requests_are_read_as_they_were_made;
 mod shows_are_written_while_a_job_runs;
 mod shows_come_as_often_as_asked;
 mod sizes_are_shown_by_topology;
