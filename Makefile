@@ -334,7 +334,12 @@ lint: lint-rust lint-python lint-page lint-hadoop ## Check format and style of a
 # All features are on, as in tests, so that external crates are checked once. Then what is left out without features: it
 # is in the libraries that have some, and in the program. The documentation of an example is for its dependencies: with
 # those of tests, external crates have the features that they were checked with.
+# Crates whose library is not compiled for tests, because it has none.
+UNTESTED_LIBRARIES = $(patsubst %/Cargo.toml,%/src,$(shell awk '/^\[/ {library = $$0 == "[lib]"} \
+	library && /^test = false/ {print FILENAME}' */Cargo.toml remote/servers/Cargo.toml))
+
 lint-rust: need-lints
+	! grep -rn '#\[test\]\|proptest!' $(UNTESTED_LIBRARIES)
 	cargo fmt --all --check
 	cargo clippy --workspace --exclude tegula-python --all-targets --all-features --locked -- -D warnings
 	cargo clippy -p tegula -p tegula-apps -p tegula-cli --locked -- -D warnings
