@@ -206,7 +206,7 @@ fn make(step: Step, bench: &Bench, options: &Options, number: u32) -> bool {
 }
 
 proptest! {
-    #![proptest_config(cases(40))]
+    #![proptest_config(cases(20))]
 
     #[test]
     fn whatever_happens_between_two_runs(
@@ -357,7 +357,7 @@ fn figures_of_an_answer_that_stands_are_those_of_its_run() {
 }
 
 proptest! {
-    #![proptest_config(cases(40))]
+    #![proptest_config(cases(20))]
 
     /// The note is not synced: it may be lost, or be there in part.
     #[test]

@@ -292,7 +292,7 @@ fn changes() -> impl Strategy<Value = Vec<(usize, Change)>> {
 }
 
 proptest! {
-    #![proptest_config(cases(40))]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn answers_are_those_of_whole_runs(
@@ -315,7 +315,7 @@ proptest! {
 #[test]
 fn a_file_as_long_as_a_tile_and_a_split_loses_nothing() {
     let engine = engine(2);
-    for seed in 0..8 {
+    for seed in 0..4 {
         let bench =
             Bench { split_bytes: TILE_BYTES, ..Bench::new(&[words(seed, 2000), words(seed, 9)]) };
         bench.check(&engine);

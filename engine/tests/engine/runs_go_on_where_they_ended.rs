@@ -212,7 +212,7 @@ fn run_through(
 }
 
 proptest! {
-    #![proptest_config(cases(60))]
+    #![proptest_config(cases(30))]
 
     #[test]
     fn faults_of_the_disk_change_nothing(

@@ -78,7 +78,7 @@ const CALLS: [Call; 8] = [
 ];
 
 proptest! {
-    #![proptest_config(cases(40))]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn faults_of_the_disk_change_nothing(
@@ -140,7 +140,7 @@ fn in_little_memory_and_in_other_memory() {
 }
 
 proptest! {
-    #![proptest_config(cases(40))]
+    #![proptest_config(cases(16))]
 
     /// Saves that end in another order than they began, of which a state has any: of one that is lost, the records that
     /// were read together with those of the next.
