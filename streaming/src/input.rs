@@ -23,14 +23,17 @@ pub(crate) fn list(inputs: &[String], others: &dyn Fn(&str) -> Result<Input>) ->
     let mut listed = Listed::default();
     for text in inputs {
         let text = without_scheme(text);
-        if text == "-" || text.contains("://") {
+        if text == "-" {
             let input = others(text)?;
             listed.bytes.extend(input.listing().map(|file| file.bytes()));
             listed.input.append(input);
             continue;
         }
         for pattern in without_braces(text) {
-            listed.add_local(&pattern)?;
+            match pattern.contains("://") {
+                true => listed.add_elsewhere(&pattern, others(&pattern)?),
+                false => listed.add_local(&pattern)?,
+            }
         }
     }
     Ok(listed)
@@ -45,6 +48,23 @@ pub(crate) fn without_scheme(text: &str) -> &str {
 }
 
 impl Listed {
+    /// Adds what was found at a URL.
+    fn add_elsewhere(&mut self, url: &str, mut found: Input) {
+        // Such a URL is literal where something has just that name.
+        let is_named = found.listing().any(|file| file.name().starts_with(url));
+        let shown = if is_named { components(url).count() } else { literal_parts(url) };
+        found.retain(|file| {
+            let is_hidden = file.name().components().skip(shown).any(|part| is_hidden(&part));
+            let is_empty = file.bytes() == Some(0);
+            if is_empty && !is_hidden {
+                self.empty.push(file.name().to_path_buf());
+            }
+            !is_hidden && !is_empty
+        });
+        self.bytes.extend(found.listing().map(|file| file.bytes()));
+        self.input.append(found);
+    }
+
     fn add_local(&mut self, pattern: &str) -> Result<()> {
         let found = Input::patterns([OsString::from(pattern)])?;
         let shown = literal_parts(pattern);
@@ -88,13 +108,17 @@ fn is_hidden(part: &Component<'_>) -> bool {
     matches!(part, Component::Normal(name) if matches!(name.as_encoded_bytes().first(), Some(b'.' | b'_')))
 }
 
+fn components(path: &str) -> impl Iterator<Item = Component<'_>> {
+    Path::new(path).components()
+}
+
 /// Returns the number of components that a pattern itself names: all, unless there is a wildcard.
 fn literal_parts(pattern: &str) -> usize {
     let is_literal =
         |part: &Component<'_>| !part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
     match Path::new(pattern).exists() {
-        true => Path::new(pattern).components().count(),
-        false => Path::new(pattern).components().take_while(is_literal).count(),
+        true => components(pattern).count(),
+        false => components(pattern).take_while(is_literal).count(),
     }
 }
 
@@ -129,13 +153,52 @@ pub(crate) fn without_braces(pattern: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+    use std::sync::Arc;
+    use std::{fs, io};
+    use tegula::RangeSource;
 
     #[test]
     fn braces_are_alternatives() {
         assert_eq!(without_braces("a{b,c{d,e}}f"), ["abf", "acdf", "acef"]);
         assert_eq!(without_braces("a{b"), ["a{b"]);
         assert_eq!(without_braces("ab"), ["ab"]);
+    }
+
+    /// A store of names, of which all are found that begin with the URL or, for a pattern, with the part before it.
+    #[derive(Debug)]
+    struct Named;
+
+    impl RangeSource for Named {
+        fn read_at(&self, _: &Path, _: u64, _: &mut [u8]) -> io::Result<()> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+    }
+
+    #[test]
+    fn what_is_at_urls_is_listed_as_what_is_at_paths() {
+        const FILES: [(&str, u64); 6] =
+            [(".c", 1), ("_SUCCESS", 0), ("_logs/d", 1), ("a", 2), ("b", 3), ("e", 0)];
+        let others = |url: &str| {
+            let (start, _) = url.split_once('*').unwrap_or((url, ""));
+            let named = FILES.map(|(name, bytes)| (format!("s3://_bucket/_in/{name}"), bytes));
+            let found = named.into_iter().filter(|(name, _)| name.starts_with(start));
+            Ok(Input::ranges(Arc::new(Named), found))
+        };
+        let list = |pattern: &str| {
+            let url = format!("s3://_bucket/_in{pattern}");
+            let listed = list(&[url], &others).unwrap();
+            let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+            let files: Vec<String> = listed.input.listing().map(|file| name(file.name())).collect();
+            assert_eq!(listed.bytes.len(), files.len());
+            (files, listed.empty.iter().map(|path| name(path)).collect::<Vec<_>>())
+        };
+        let both = (vec!["a".to_owned(), "b".to_owned()], vec!["e".to_owned()]);
+        for pattern in ["", "/", "/*", "/{a,b,e}"] {
+            assert_eq!(list(pattern), both, "{pattern}");
+        }
+        assert_eq!(list("/_SUCCESS").1, ["_SUCCESS"]);
+        assert_eq!(list("/_logs").0, ["d"]);
+        assert_eq!(list("/_l*").0, Vec::<String>::new());
     }
 
     #[test]

@@ -8,7 +8,6 @@ use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::num::NonZeroUsize;
-use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -178,7 +177,7 @@ impl FileList {
     }
 
     /// Returns a list of some of the files, in the same order.
-    pub fn part(&self, files: Range<usize>) -> FileList {
+    pub fn part(&self, files: impl IntoIterator<Item = usize>) -> FileList {
         let mut part = FileList { above: Arc::clone(&self.above), ..FileList::default() };
         for file in files {
             part.add_file(self.run(file).1, self.names.get(file), self.lengths[file]);

@@ -102,6 +102,17 @@ pub enum StreamKind {
     Tiles(TileStream),
 }
 
+impl Source {
+    fn files(&self) -> usize {
+        match self {
+            Source::Files(files)
+            | Source::Ranges(_, files)
+            | Source::Packed(PackedFiles { files, .. }) => files.len(),
+            Source::Stream(_) | Source::Memory(_) => 1,
+        }
+    }
+}
+
 impl Input {
     /// Returns the files and folders at these paths, taken literally.
     ///
@@ -201,15 +212,31 @@ impl Input {
 
     /// Returns the files, in order. For jobs that must look into their files before they run.
     pub fn listing(&self) -> impl Iterator<Item = InputFile<'_>> {
-        self.sources.iter().flat_map(|source| {
-            let count = match source {
-                Source::Files(files)
-                | Source::Ranges(_, files)
-                | Source::Packed(PackedFiles { files, .. }) => files.len(),
-                Source::Stream(_) | Source::Memory(_) => 1,
-            };
-            (0..count).map(move |place| InputFile::of(source, place))
-        })
+        self.sources
+            .iter()
+            .flat_map(|source| (0..source.files()).map(move |place| InputFile::of(source, place)))
+    }
+
+    /// Leaves out the files for which `keep` returns `false`.
+    #[doc(hidden)]
+    pub fn retain(&mut self, mut keep: impl FnMut(&InputFile<'_>) -> bool) {
+        self.sources.retain_mut(|source| {
+            let count = source.files();
+            let kept: Vec<usize> =
+                (0..count).filter(|&place| keep(&InputFile::of(source, place))).collect();
+            match source {
+                _ if kept.len() == count => return true,
+                Source::Files(files) | Source::Ranges(_, files) => {
+                    *files = files.part(kept.clone());
+                }
+                Source::Packed(PackedFiles { files, formats, .. }) => {
+                    *files = files.part(kept.clone());
+                    *formats = kept.iter().map(|&place| formats[place]).collect();
+                }
+                Source::Stream(_) | Source::Memory(_) => {}
+            }
+            !kept.is_empty()
+        });
     }
 
     /// Returns the memory of the list of files and of a plan of it, in bytes.
