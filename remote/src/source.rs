@@ -30,6 +30,11 @@ impl<S: Store> Source<S> {
         Source { store, root: format!("{}/", address.root), versions, patience }
     }
 
+    /// Returns the path of a file below the root.
+    fn path<'n>(&self, name: &'n Path) -> Option<&'n str> {
+        name.to_str()?.strip_prefix(&self.root)
+    }
+
     async fn read(&self, path: &str, offset: u64, into: &mut [u8]) -> Result<(), (Fault, u64)> {
         let Some(version) = self.version(path) else { return Err((Fault::Missing, offset)) };
         let wanted = Wanted { path, version, offset, patience: self.patience };
@@ -73,8 +78,11 @@ pub(crate) async fn read_whole<S: Store>(
 
 impl<S: Store> RangeSource for Source<S> {
     fn read_at(&self, name: &Path, offset: u64, into: &mut [u8]) -> io::Result<()> {
-        let path = name.to_str().and_then(|url| url.strip_prefix(&self.root));
-        let path = path.ok_or(io::ErrorKind::NotFound)?;
+        let path = self.path(name).ok_or(io::ErrorKind::NotFound)?;
         block_on(self.read(path, offset, into))?.map_err(|(fault, at)| fault.of_reading(name, at))
+    }
+
+    fn stamp(&self, name: &Path) -> u64 {
+        self.path(name).and_then(|path| self.version(path)).unwrap_or_default()
     }
 }
