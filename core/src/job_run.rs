@@ -261,8 +261,10 @@ impl<'r, J: Job> JobRun<'r, J> {
             let saved = SavedPartials::look(state, &facts)
                 .and_then(|partials| (Compiled::get().saved)(core, ranking, &options, partials));
             match saved {
-                // The run has saved more, and removed the files of the earlier save.
-                Err(Error::Storage(StorageError::Missing { .. })) if looks < LOOKS_MOST => {}
+                // The run has saved more, and removed or replaced the files of the earlier save.
+                Err(Error::Storage(
+                    StorageError::Missing { .. } | StorageError::Changed { .. },
+                )) if looks < LOOKS_MOST => {}
                 saved => {
                     let (report, output) = saved?;
                     return Ok(Saved { report, output: Output::of(output) });

@@ -527,6 +527,12 @@ pub enum StorageError {
         /// The fault.
         cause: &'static str,
     },
+    /// A file was replaced while it was read.
+    #[error("{}: another program changed it meanwhile; run again", .path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
     /// Any other answer of the operating system.
     #[error("{}: cannot {action}: {cause}; look at the disk, or name another folder", .path.display())]
     Access {
@@ -540,13 +546,18 @@ pub enum StorageError {
 }
 
 impl StorageError {
-    /// Sorts an answer of the operating system about `path`, which could not do `action`.
+    /// Sorts an answer of the operating system about `path`, which could not do `action`. An error that was sorted before
+    /// stays as it is.
     pub fn from_io(
         action: &'static str,
         path: impl Into<PathBuf>,
         cause: io::Error,
     ) -> StorageError {
         let path = path.into();
+        let cause = match cause.downcast::<StorageError>() {
+            Ok(sorted) => return sorted,
+            Err(cause) => cause,
+        };
         match cause.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 StorageError::Full { path, cause }

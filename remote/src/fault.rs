@@ -51,7 +51,7 @@ impl Fault {
         let cause = match self {
             Fault::Missing => return StorageError::Missing { path },
             Fault::Exists => return StorageError::Exists { path },
-            Fault::Changed => "another program changed it meanwhile".to_owned(),
+            Fault::Changed => return StorageError::Changed { path },
             Fault::Refused { cause, advice } => format!("{cause}; {advice}"),
             Fault::Lost { cause } => cause,
             Fault::GaveUp { cause, tries, elapsed } => {
@@ -104,10 +104,10 @@ mod tests {
         let storing = |fault: Fault| fault.of_storing("be written", path);
         assert!(matches!(storing(Fault::Missing), StorageError::Missing { .. }));
         assert!(matches!(storing(Fault::Exists), StorageError::Exists { .. }));
+        assert!(matches!(storing(Fault::Changed), StorageError::Changed { .. }));
         let (cause, tries, elapsed) = ("no answer".to_owned(), 3, Duration::from_millis(1500));
         let gave_up = Fault::GaveUp { cause, tries, elapsed };
         for (fault, says) in [
-            (Fault::Changed, "another program changed it meanwhile"),
             (Fault::refused("no", "ask"), "no; ask"),
             (lost, "no answer"),
             (gave_up, "no answer (tried 3 times in 1.5 s)"),

@@ -14,10 +14,13 @@ struct Busy {
     left: u32,
 }
 
-/// A function to be called between two requests.
+type Act = Box<dyn FnOnce() + Send>;
+
+/// Functions to be called between two requests.
 #[derive(Default)]
 struct Happenings {
-    next: Option<(u32, Box<dyn FnOnce() + Send>)>,
+    next: Option<(u32, Act)>,
+    before: Vec<(String, Act)>,
     requests: u32,
 }
 
@@ -79,8 +82,15 @@ impl Requests {
 
     /// Passes `requests` on, and calls `act` before the next one.
     pub(crate) fn after(&self, requests: u32, act: impl FnOnce() + Send + 'static) {
-        let next = Some((requests, Box::new(act) as Box<dyn FnOnce() + Send>));
-        self.state.lock().unwrap().happenings = Happenings { next, requests: 0 };
+        let next = Some((requests, Box::new(act) as Act));
+        self.state.lock().unwrap().happenings =
+            Happenings { next, before: Vec::new(), requests: 0 };
+    }
+
+    /// Calls `act` before the next request whose first line has `text` in it.
+    pub(crate) fn before(&self, text: &str, act: impl FnOnce() + Send + 'static) {
+        let before = (text.to_owned(), Box::new(act) as Act);
+        self.state.lock().unwrap().happenings.before.push(before);
     }
 
     /// Returns the number of requests that were passed on since [`Requests::after`], or since the start.
@@ -97,6 +107,12 @@ impl State {
             happenings.next.take_if(|(before, _)| *before == happenings.requests)
         {
             act();
+        }
+        let first_line = head.split(|&byte| byte == b'\r').next().unwrap_or_default();
+        let first_line = String::from_utf8_lossy(first_line);
+        let mut before = happenings.before.iter();
+        if let Some(place) = before.position(|(text, _)| first_line.contains(&**text)) {
+            happenings.before.remove(place).1();
         }
         let mut busy = self.busy.lock().unwrap();
         if let Some(left) = busy.left.checked_sub(1) {

@@ -83,6 +83,11 @@ impl S3 {
         self.requests.after(requests, act);
     }
 
+    /// Calls `act` before the next request whose first line, such as `PUT /bucket/key HTTP/1.1`, has `text` in it.
+    pub fn before(&self, text: &str, act: impl FnOnce() + Send + 'static) {
+        self.requests.before(text, act);
+    }
+
     /// Returns the number of requests that were answered since [`S3::after`], or since the start.
     pub fn requests(&self) -> u32 {
         self.requests.passed()

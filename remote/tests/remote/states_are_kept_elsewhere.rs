@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tegula::state::{jobs_of, remove, report, verify};
 use tegula::{
-    Cancel, Engine, Error, Folders, Input, Keep, Options, Result, SaveEvery, State, StateError,
-    Storage, StorageError,
+    Cancel, Engine, Error, Folders, Input, Keep, Options, Result, SaveEvery,
+    State, StateError, Storage, StorageError,
 };
 use tegula_apps::{WordCount, Words};
 use tegula_remote::Settings;
@@ -227,6 +227,36 @@ fn a_run_that_has_lost_its_state_fails() {
     assert!(message.starts_with(URL) && message.contains("taken this state over"), "{message}");
     objects.delete("bucket", "states/words/lease-2");
     assert!(run(&text, 1, state(&make())).unwrap().0 == run(&text, 1, None).unwrap().0);
+}
+
+/// A run replaces its manifest while another program shows what was saved: that looks again.
+#[test]
+fn a_state_is_shown_while_its_run_saves() {
+    let (server, settings) = server();
+    let text = text(1 << 20);
+    run(&text, 1, state(&folders(&settings, URL))).unwrap();
+    let storage = folders(&settings, URL).folder("words");
+    let file = storage.open("manifest").unwrap();
+    let mut manifest = vec![0; file.bytes().unwrap() as usize];
+    file.read_exact_at(&mut manifest, 0).unwrap();
+    server.put("bucket", "states/words/manifest", b"an earlier one");
+    let objects = server.objects();
+    server.before("GET /bucket/states/words/manifest", move || {
+        objects.put("bucket", "states/words/manifest", &manifest);
+    });
+    let file = storage.open("manifest").unwrap();
+    let engine = Engine::builder().workers(1).build().unwrap();
+    let job = WordCount { words: Words::Whitespace };
+    let state = state(&folders(&settings, URL)).unwrap();
+    let saved = engine.job(&job).state(state).saved().unwrap();
+    assert_eq!(saved.report.mapped_bytes, text.len() as u64);
+    // Who reads it once is told so.
+    let message = file.read_exact_at(&mut [0; 4], 0).unwrap_err().to_string();
+    assert!(
+        message.starts_with(URL) && message.contains("another program changed it"),
+        "{message}"
+    );
+    assert_eq!(message.matches(URL).count(), 1, "{message}");
 }
 
 /// No run can take a state over from a lease with the highest number, which no run has written.
