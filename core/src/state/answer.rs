@@ -160,6 +160,8 @@ fn write(folder: &StateFolder, bytes: &[u8]) -> Result<(), StorageError> {
         created => created?,
     };
     file.write_all_at(bytes, 0)?;
+    // Storage elsewhere has a file from then on.
+    file.sync()?;
     storage.rename(NEXT, NAME)
 }
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use tegula::state::{jobs_of, remove, report, verify};
+use tegula::state::{AnswerFile, jobs_of, remove, report, verify};
 use tegula::{
-    Cancel, Engine, Error, Folders, Input, Keep, Options, Result, SaveEvery,
+    Cancel, Engine, Error, Folders, Incremental, Input, Keep, Options, Renewed, Result, SaveEvery,
     State, StateError, Storage, StorageError,
 };
 use tegula_apps::{WordCount, Words};
@@ -257,6 +257,27 @@ fn a_state_is_shown_while_its_run_saves() {
         "{message}"
     );
     assert_eq!(message.matches(URL).count(), 1, "{message}");
+}
+
+/// The note of an answer lasts as long as the state.
+#[test]
+fn an_answer_that_stands_is_left() {
+    let (_server, settings) = server();
+    let folder = tempfile::tempdir().unwrap();
+    let (text, counts) = (folder.path().join("text"), folder.path().join("counts"));
+    std::fs::write(&text, "to be or not to be\n").unwrap();
+    let engine = Engine::builder().workers(1).build().unwrap();
+    let file = AnswerFile { path: &counts, form: b"keys" };
+    for is_written in [true, false] {
+        let state = state(&folders(&settings, URL)).unwrap().incremental(Incremental::default());
+        let job = WordCount { words: Words::Whitespace };
+        let renewed =
+            engine.job(&job).state(state).renew(Input::paths([&text]).unwrap(), file, |output| {
+                std::fs::write(&counts, output.stats().keys.to_string()).unwrap();
+                Ok(())
+            });
+        assert_eq!(matches!(renewed.unwrap(), Renewed::Written(_)), is_written);
+    }
 }
 
 /// No run can take a state over from a lease with the highest number, which no run has written.
