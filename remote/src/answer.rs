@@ -6,6 +6,9 @@ use crate::fault::{Fault, chain, innermost};
 use object_store::client::{HttpError, HttpErrorKind};
 use std::error::Error;
 
+/// The advice for a name that the library does not take.
+pub(crate) const UNNAMEABLE: &str = "names with empty parts, with `.` or `..` as a part, or with control characters cannot be read; rename it";
+
 /// Advice by the kind of store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Advice {
@@ -32,6 +35,11 @@ impl Advice {
         }
     }
 
+    /// Returns the fault of a request that cannot be made.
+    pub(crate) fn refused(&self, cause: &str) -> Fault {
+        Fault::refused(cause, self.credentials)
+    }
+
     /// Sorts an error of the store.
     pub(crate) fn fault(&self, error: object_store::Error) -> Fault {
         if let Some(cause) = chain(&error).find_map(|cause| cause.downcast_ref::<HttpError>()) {
@@ -42,6 +50,9 @@ impl Advice {
         }
         match error {
             object_store::Error::NotFound { .. } => Fault::Missing,
+            object_store::Error::InvalidPath { source } => {
+                Fault::refused(source.to_string(), UNNAMEABLE)
+            }
             object_store::Error::Precondition { .. } => Fault::Changed,
             object_store::Error::AlreadyExists { .. } => Fault::Exists,
             error => Fault::refused(innermost(&error), self.place),
@@ -50,18 +61,21 @@ impl Advice {
 
     fn of_answer(&self, status: u16, body: &str) -> Fault {
         let said = said(body);
+        let is_code = |code: &str| said.as_ref().is_some_and(|said| said.starts_with(code));
         let cause = match &said {
             Some(said) => format!("the store answers {status}: {said}"),
             None => format!("the store answers {status}"),
         };
         match status {
-            404 if said.is_some_and(|said| said.starts_with("NoSuchBucket")) => {
-                Fault::refused(cause, self.place)
-            }
+            404 if is_code("NoSuchBucket") => Fault::refused(cause, self.place),
             404 => Fault::Missing,
             // The range is after the end, or the version is another.
             412 | 416 => Fault::Changed,
             401 | 403 => Fault::refused(cause, self.credentials),
+            409 if is_code("BlobAlreadyExists") => Fault::Exists,
+            // Another request changes the object at this moment.
+            409 => Fault::Lost { cause },
+            400 if is_code("RequestTimeout") => Fault::Lost { cause },
             200 | 408 | 429 | 500.. => Fault::Lost { cause },
             _ => Fault::refused(cause, self.place),
         }
@@ -130,6 +144,24 @@ mod tests {
         let other = object_store::Error::Generic { store: "S3", source: source() };
         let advice = "check the bucket's name, AWS_REGION and AWS_ENDPOINT_URL";
         assert_eq!(fault(other), Fault::refused("said", advice));
+    }
+
+    #[test]
+    fn what_may_succeed_later_is_tried_again() {
+        let fault = |status, code: &str| {
+            let body = format!("<Error><Code>{code}</Code></Error>");
+            Advice::new(Scheme::S3).of_answer(status, &body)
+        };
+        for (status, code) in [
+            (409, "ConditionalRequestConflict"),
+            (409, "OperationAborted"),
+            (400, "RequestTimeout"),
+            (503, "SlowDown"),
+        ] {
+            assert!(matches!(fault(status, code), Fault::Lost { .. }), "{status} {code}");
+        }
+        assert_eq!(fault(409, "BlobAlreadyExists"), Fault::Exists);
+        assert!(matches!(fault(400, "BadDigest"), Fault::Refused { .. }));
     }
 
     #[test]
