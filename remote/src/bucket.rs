@@ -10,14 +10,15 @@ use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::ReqwestConnector;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::list::PaginatedListStore;
+use object_store::multipart::MultipartStore;
 use object_store::{ClientConfigKey, ObjectStore, Result, RetryConfig};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A store that also lists by pages.
-pub(crate) trait Bucket: ObjectStore + PaginatedListStore {}
+/// A store that also lists by pages and takes parts of objects.
+pub(crate) trait Bucket: ObjectStore + PaginatedListStore + MultipartStore {}
 
-impl<S: ObjectStore + PaginatedListStore> Bucket for S {}
+impl<S: ObjectStore + PaginatedListStore + MultipartStore> Bucket for S {}
 
 /// Opens the bucket of an address. Nothing is connected to yet.
 pub(crate) fn open(

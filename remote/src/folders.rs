@@ -8,19 +8,26 @@
 use crate::address::Address;
 use crate::fault::Fault;
 use crate::lease::{self, Lease};
-use crate::retry::{Patience, Tries, retry};
+use crate::retry::{Patience, Tries, no_answer, retry};
 use crate::runtime::block_on;
 use crate::source::read_whole;
 use crate::store::{Child, Content, Entry, PIECE_BYTES, Store, Wanted};
 use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tegula::StorageError;
 use tegula_machine::storage::{Disk, Folders, Storage, StoredFile};
 use tegula_machine::sync::Mutex;
+use tokio::time::timeout;
+
+/// Numbers of files that a run passes over at most. Two runs with a million files each meet in one of 500,000 cases, and
+/// there are enough numbers for 16 million runs.
+const NUMBERS_PASSED_MOST: u64 = 1 << 40;
 
 /// What all folders and files of a URL share.
 #[derive(Debug)]
@@ -67,26 +74,117 @@ impl<S: Store + 'static> Connection<S> {
         answer.map_err(|fault| fault.of_storing(ACTION, &self.address.url(path)))
     }
 
+    /// Makes a change that others see, several times if need be. Before each try, the lease is looked up, and no try goes
+    /// on after it: another run may have the state by then.
+    fn change<T>(
+        &self,
+        action: &'static str,
+        path: &str,
+        right: Option<&Lease<S>>,
+        mut request: impl AsyncFnMut() -> Result<T, Fault>,
+    ) -> Result<T, StorageError> {
+        let mut tries = Tries::new(self.patience);
+        loop {
+            right.map_or(Ok(()), Lease::check)?;
+            let fault = match self.wait(action, path, self.within(right, request()))? {
+                Ok(value) => return Ok(value),
+                Err(fault) => fault,
+            };
+            let again = self.wait(action, path, tries.again(fault, false))?;
+            again.map_err(|fault| fault.of_storing(action, &self.address.url(path)))?;
+        }
+    }
+
+    /// Waits for an answer as long as a try may take, and as this run has the state.
+    async fn within<T>(
+        &self,
+        right: Option<&Lease<S>>,
+        request: impl Future<Output = Result<T, Fault>>,
+    ) -> Result<T, Fault> {
+        let mut request = pin!(request);
+        let (began, time) = (Instant::now(), self.patience.time);
+        loop {
+            let left = time.saturating_sub(began.elapsed());
+            // It is renewed meanwhile.
+            let left = right.map_or(left, |lease| lease.left().min(left));
+            if left.is_zero() {
+                return Err(Fault::lost(no_answer(began.elapsed())));
+            }
+            if let Ok(answer) = timeout(left, request.as_mut()).await {
+                return answer;
+            }
+        }
+    }
+
+    /// As [`change`](Connection::change), of a request that takes away what it makes the file `to` of. `bytes` is its
+    /// length.
+    fn place(
+        &self,
+        action: &'static str,
+        (from, to): (&str, &str),
+        bytes: u64,
+        right: Option<&Lease<S>>,
+        mut request: impl AsyncFnMut() -> Result<(), Fault>,
+    ) -> Result<(), StorageError> {
+        let mut is_again = false;
+        self.change(action, from, right, async || {
+            let was_tried = std::mem::replace(&mut is_again, true);
+            let placed = request().await;
+            // The try before may have placed the file, and its answer was lost.
+            if was_tried && placed == Err(Fault::Missing) {
+                let there = self.store.file(to).await?;
+                if there.is_some_and(|there| there.bytes == bytes) {
+                    return Ok(());
+                }
+            }
+            placed
+        })
+    }
+
     /// Uploads a file. A long one has the time for each of its pieces, so there is no limit on the whole.
     pub(crate) fn put(
         &self,
         path: &str,
         content: Content<'_>,
-        is_new: bool,
+        right: Option<&Lease<S>>,
     ) -> Result<(), StorageError> {
         const ACTION: &str = "be uploaded";
-        let patience = self.patience;
-        let request = async {
-            let mut tries = Tries::new(patience);
-            loop {
-                match self.store.put(path, content, is_new, patience).await {
-                    Ok(()) => return Ok(()),
-                    Err(fault) => tries.again(fault, false).await?,
-                }
-            }
+        let (store, patience) = (&self.store, self.patience);
+        let sent = self.wait(ACTION, path, store.send(path, content, patience))?;
+        let sent = sent.map_err(|fault| fault.of_storing(ACTION, &self.address.url(path)))?;
+        let publish = async || store.publish(path, content, &sent).await;
+        let put = self.place(ACTION, (path, path), content.bytes(), right, publish);
+        if put.is_err() {
+            // What fails here, too, is left to the next run, or to the rules of the bucket.
+            let discarded = async { timeout(patience.stall(), store.discard(path, &sent)).await };
+            let _ = self.wait(ACTION, path, discarded);
+        }
+        put
+    }
+
+    /// Uploads a small file by one try that takes `time` at most.
+    pub(crate) fn put_within(
+        &self,
+        time: Duration,
+        path: &str,
+        bytes: &[u8],
+    ) -> Result<(), StorageError> {
+        const ACTION: &str = "be uploaded";
+        let (content, patience) = (Content::Bytes(bytes), Patience { tries: 1, time });
+        let put = async {
+            let sent = self.store.send(path, content, patience).await?;
+            self.store.publish(path, content, &sent).await
         };
-        let answer = self.wait(ACTION, path, request)?;
-        answer.map_err(|fault: Fault| fault.of_storing(ACTION, &self.address.url(path)))
+        let put = async { timeout(time, put).await };
+        let put =
+            self.wait(ACTION, path, put)?.unwrap_or_else(|_| Err(Fault::lost(no_answer(time))));
+        put.map_err(|fault| fault.of_storing(ACTION, &self.address.url(path)))
+    }
+
+    /// Makes a small file. [`StorageError::Exists`] if there is one.
+    pub(crate) fn create(&self, path: &str, bytes: &[u8]) -> Result<(), StorageError> {
+        let request = async || self.store.create(path, bytes, self.patience).await;
+        self.ask("be uploaded", path, request)
     }
 
     pub(crate) fn remove(&self, path: &str) -> Result<(), StorageError> {
@@ -214,10 +312,9 @@ impl<S: Store + 'static> RemoteStorage<S> {
         })
     }
 
-    /// Returns an error if another run has taken the state over.
-    fn check_lease(&self) -> Result<(), StorageError> {
-        let lease = self.lease.lock().upgrade();
-        lease.map_or(Ok(()), |lease| lease.check())
+    /// Returns the right to change the state, if this process has it.
+    fn right(&self) -> Option<Arc<Lease<S>>> {
+        self.lease.lock().upgrade()
     }
 }
 
@@ -255,20 +352,14 @@ impl<S: Store + 'static> Storage for RemoteStorage<S> {
         let Some(file) = self.connection.file(&from)? else {
             return Err(StorageError::Missing { path: self.connection.address.url(&from) });
         };
-        self.check_lease()?;
-        let mut is_again = false;
-        self.connection.ask("be renamed", &from, async || {
-            let renamed = store.rename(&from, &to).await;
-            // The try before may have renamed the file, and its answer was lost.
-            if is_again && renamed == Err(Fault::Missing) {
-                let there = store.file(&to).await?;
-                if there.is_some_and(|there| there.bytes == file.bytes) {
-                    return Ok(());
-                }
-            }
-            is_again = true;
-            renamed
-        })
+        let right = self.right();
+        self.connection.place(
+            "be renamed",
+            (&from, &to),
+            file.bytes,
+            right.as_deref(),
+            async || store.rename(&from, &to).await,
+        )
     }
 
     fn remove(&self, name: &str) -> Result<(), StorageError> {
@@ -276,13 +367,13 @@ impl<S: Store + 'static> Storage for RemoteStorage<S> {
         if self.unsent.lock().remove(&path) {
             return Ok(());
         }
-        // Another run's files have the same names.
-        self.check_lease()?;
         // Stores without folders do not say that there is no such file.
-        match self.connection.file(&path)? {
-            Some(_) => self.connection.remove(&path),
-            None => Err(StorageError::Missing { path: self.connection.address.url(&path) }),
+        if self.connection.file(&path)?.is_none() {
+            return Err(StorageError::Missing { path: self.connection.address.url(&path) });
         }
+        let (store, right) = (&self.connection.store, self.right());
+        let request = async || store.remove(&path).await;
+        self.connection.change("be removed", &path, right.as_deref(), request)
     }
 
     fn list(&self) -> Result<Vec<String>, StorageError> {
@@ -298,6 +389,12 @@ impl<S: Store + 'static> Storage for RemoteStorage<S> {
         Ok(names)
     }
 
+    /// A request that a run has sent may arrive after another run has taken the state over, so no two runs number
+    /// their files alike: each passes over a random count of numbers.
+    fn first_number(&self, next: u64) -> u64 {
+        next.saturating_add(RandomState::new().hash_one(next) % NUMBERS_PASSED_MOST)
+    }
+
     /// A store answers when a change is durable.
     fn sync(&self) -> Result<(), StorageError> {
         Ok(())
@@ -306,7 +403,7 @@ impl<S: Store + 'static> Storage for RemoteStorage<S> {
     fn lock(&self, name: &str) -> Result<Option<Box<dyn StoredFile>>, StorageError> {
         let path = self.below(name);
         if self.connection.file(&path)?.is_none() {
-            self.connection.put(&path, Content::Bytes(b""), false)?;
+            self.connection.put(&path, Content::Bytes(b""), None)?;
         }
         let Some(lease) = Lease::take(&self.connection, &self.path)? else { return Ok(None) };
         let lease = Arc::new(lease);
@@ -395,10 +492,8 @@ impl<S: Store + 'static> StoredFile for RemoteFile<S> {
     fn sync(&self) -> Result<(), StorageError> {
         let mut body = self.body.lock();
         if let Body::Here { file, is_unsent: is_unsent @ true } = &mut *body {
-            // Another run would give its own files the same names.
-            self.right.upgrade().map_or(Ok(()), |lease| lease.check())?;
-            let bytes = file.bytes()?;
-            self.connection.put(&self.path, Content::File(&**file, bytes), false)?;
+            let (bytes, right) = (file.bytes()?, self.right.upgrade());
+            self.connection.put(&self.path, Content::File(&**file, bytes), right.as_deref())?;
             *is_unsent = false;
             self.unsent.lock().remove(&self.path);
         }

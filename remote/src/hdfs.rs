@@ -8,7 +8,7 @@
 
 use crate::address::Address;
 use crate::fault::Fault;
-use crate::retry::{Patience, no_answer, retry};
+use crate::retry::{Patience, Tries, no_answer, retry};
 use crate::settings::Settings;
 use crate::store::{Child, Content, Entry, Store, UNFINISHED, Wanted, check_below, version};
 use futures_util::{FutureExt, StreamExt};
@@ -17,8 +17,10 @@ use hdfs_native::file::FileReader;
 use hdfs_native::{Client, ClientBuilder, HdfsError, WriteOptions};
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 use tegula_machine::sync::Mutex;
 use tokio::time::timeout;
 
@@ -118,6 +120,11 @@ async fn contained<T>(request: impl Future<Output = Result<T, Fault>>) -> Result
 }
 
 impl Store for Hdfs {
+    /// The name of a file that is not finished.
+    type Upload = String;
+
+    const LISTS_WITHOUT_SLASHES: bool = false;
+
     async fn file(&self, path: &str) -> Result<Option<Entry>, Fault> {
         let name = absolute(path);
         let status = async { self.client.get_file_info(&name).await.map_err(fault) };
@@ -189,21 +196,39 @@ impl Store for Hdfs {
         result
     }
 
-    async fn put(
+    async fn create(&self, path: &str, bytes: &[u8], patience: Patience) -> Result<(), Fault> {
+        let (path, content) = (absolute(path), Content::Bytes(bytes));
+        contained(self.write(&path, content, false, patience.time, &mut 0)).await
+    }
+
+    /// A file that is being written has its name already, so it is written under another one, which no other run has.
+    async fn send(
         &self,
         path: &str,
         content: Content<'_>,
-        is_new: bool,
         patience: Patience,
-    ) -> Result<(), Fault> {
-        let path = absolute(path);
-        if is_new {
-            return contained(self.write(&path, content, false, patience)).await;
+    ) -> Result<String, Fault> {
+        let upload = format!("{path}.{:016x}{UNFINISHED}", RandomState::new().hash_one(path));
+        let mut tries = Tries::new(patience);
+        loop {
+            let (name, time, mut at) = (absolute(&upload), patience.time, 0);
+            let fault = match contained(self.write(&name, content, true, time, &mut at)).await {
+                Ok(()) => return Ok(upload),
+                Err(fault) => fault,
+            };
+            if at > 0 {
+                tries.came_on();
+            }
+            tries.again(fault, false).await?;
         }
-        // A file that is being written has its name already, so it is written under another one.
-        let unfinished = format!("{path}{UNFINISHED}");
-        contained(self.write(&unfinished, content, true, patience)).await?;
-        self.move_to(&unfinished, &path).await
+    }
+
+    async fn publish(&self, path: &str, _: Content<'_>, upload: &String) -> Result<(), Fault> {
+        self.move_to(&absolute(upload), &absolute(path)).await
+    }
+
+    async fn discard(&self, _: &str, upload: &String) -> Result<(), Fault> {
+        self.remove(upload).await
     }
 
     async fn rename(&self, from: &str, to: &str) -> Result<(), Fault> {
@@ -234,24 +259,25 @@ impl Hdfs {
         contained(async { self.client.rename(from, to, true).await.map_err(fault) }).await
     }
 
+    /// Writes a file, each piece of it in `time`. Counts the bytes so far in `at`, even if the rest fails.
     async fn write(
         &self,
         path: &str,
         content: Content<'_>,
         overwrite: bool,
-        patience: Patience,
+        time: Duration,
+        at: &mut u64,
     ) -> Result<(), Fault> {
-        let time = patience.time;
         let late = |_| Fault::lost(no_answer(time));
         let options = WriteOptions::default().overwrite(overwrite);
         let created = timeout(time, self.client.create(path, options)).await.map_err(late)?;
         let mut file = created.map_err(fault)?;
-        let mut at = 0;
-        while at < content.bytes() {
-            let piece = content.piece(at)?;
-            at += piece.len() as u64;
+        while *at < content.bytes() {
+            let piece = content.piece(*at)?;
+            let bytes = piece.len() as u64;
             let written = timeout(time, file.write_bytes(piece.into())).await.map_err(late)?;
             written.map_err(fault)?;
+            *at += bytes;
         }
         timeout(time, file.close()).await.map_err(late)?.map_err(fault)
     }

@@ -6,18 +6,20 @@
 //! Mechanism, 1989, with the number as a token against late writers).
 //!
 //! Times are those of one machine each: a waiting run measures how long a file has not changed, and compares no clocks.
+//! The file has the time of its run's lease in it, by which others wait. A run that could not renew its lease in that time
+//! takes the next number itself, and so finds out whether another run was faster.
 //! A run on the same machine whose process is gone is not waited for.
 
 use crate::folders::{Connection, below, name_of};
-use crate::store::{Child, Content, Entry, Store, UNFINISHED};
+use crate::store::{Child, Entry, Store, UNFINISHED};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::process;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tegula::StorageError;
 use tegula_machine::sync::{Condvar, Mutex};
 
@@ -52,7 +54,13 @@ pub(crate) struct Lease<S: Store + 'static> {
 struct Held<S> {
     connection: Arc<Connection<S>>,
     folder: String,
-    number: u64,
+    /// Locked while the file is read or written.
+    number: Mutex<u64>,
+    /// When the last writing of it that the store has answered began.
+    written: Mutex<Instant>,
+    writings: AtomicU64,
+    /// Another run has the state, or had it.
+    is_lost: AtomicBool,
     /// Its run, within this process and everywhere.
     run: u64,
     owner: String,
@@ -84,18 +92,17 @@ impl<S: Store + 'static> Lease<S> {
         let held = Held {
             connection: Arc::clone(connection),
             folder: folder.to_owned(),
-            number,
+            number: Mutex::new(number),
+            written: Mutex::new(Instant::now()),
+            writings: AtomicU64::new(0),
+            is_lost: AtomicBool::new(false),
             run,
             owner,
             is_over: Mutex::default(),
             ended: Condvar::new(),
         };
-        match held.write(0, true) {
-            Err(StorageError::Exists { .. }) if held.is_newest()? => {
-                // The answer of a try that made it was lost.
-            }
-            Err(StorageError::Exists { .. }) => return Ok(None),
-            made => made?,
+        if !held.create(number)? {
+            return Ok(None);
         }
         for path in unfinished(connection, folder, number)? {
             forgive_missing(connection.remove(&path))?;
@@ -113,50 +120,125 @@ impl<S: Store + 'static> Lease<S> {
             path: held.connection.address.url(&held.folder),
             cause,
         };
-        let renewing = thread.spawn(move || theirs.renew()).map_err(fault)?;
+        let renewing = thread.spawn(move || theirs.keep()).map_err(fault)?;
         Ok(Lease { held, renewing: Some(renewing) })
     }
 
-    /// Returns an error if another run has the state by now.
+    /// Returns an error if another run has the state by now. Otherwise there is time [left](Lease::left).
     pub(crate) fn check(&self) -> Result<(), StorageError> {
-        if self.held.is_newest()? {
+        let held = &self.held;
+        if held.has_time()? {
             return Ok(());
         }
         let cause = "another run has taken this state over, because nothing was heard of this one for too long";
-        let path = self.held.connection.address.url(&self.held.folder);
+        let path = held.connection.address.url(&held.folder);
         Err(StorageError::Access { action: "be changed", path, cause: io::Error::other(cause) })
+    }
+
+    /// Returns the time in which no other run can take the state over.
+    pub(crate) fn left(&self) -> Duration {
+        self.held.left()
     }
 }
 
 impl<S: Store + 'static> Held<S> {
-    fn path(&self) -> String {
-        below(&self.folder, &name_with(self.number))
+    fn path(&self, number: u64) -> String {
+        below(&self.folder, &name_with(number))
     }
 
-    fn write(&self, beat: u64, is_new: bool) -> Result<(), StorageError> {
-        let content = format!("{}\n{beat}\n", self.owner);
-        self.connection.put(&self.path(), Content::Bytes(content.as_bytes()), is_new)
+    fn content(&self) -> String {
+        let writing = self.writings.fetch_add(1, Ordering::Relaxed);
+        format!("{}\n{writing}\n{}\n", self.owner, self.connection.lease.as_secs())
     }
 
-    fn is_newest(&self) -> Result<bool, StorageError> {
-        let newest = newest(&leases(&self.connection, &self.folder)?);
-        let Some((_, entry)) = newest.filter(|(number, _)| *number == self.number) else {
+    fn left(&self) -> Duration {
+        (*self.written.lock() + self.connection.lease).saturating_duration_since(Instant::now())
+    }
+
+    /// Makes the lease of a number. Returns `false` if another run has.
+    fn create(&self, number: u64) -> Result<bool, StorageError> {
+        let path = self.path(number);
+        match self.connection.create(&path, self.content().as_bytes()) {
+            Ok(()) => Ok(true),
+            // The answer of a try that made it may have been lost.
+            Err(StorageError::Exists { .. }) => self.has(number),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Returns whether the lease of a number is there and this run's.
+    fn has(&self, number: u64) -> Result<bool, StorageError> {
+        let content = content_of(&self.connection, &self.path(number))?;
+        Ok(content.is_some_and(|content| content.owner == self.owner))
+    }
+
+    /// Returns whether the lease of that number is this run's and no other has come after it.
+    fn is_newest(&self, number: u64) -> Result<bool, StorageError> {
+        if self.is_lost.load(Ordering::Relaxed) {
             return Ok(false);
-        };
-        Ok(owner_in(&self.connection, &entry)?.as_deref() == Some(&*self.owner))
+        }
+        let newest = newest(&leases(&self.connection, &self.folder)?);
+        let is_newest = newest.is_some_and(|(newest, _)| newest == number) && self.has(number)?;
+        self.is_lost.store(!is_newest, Ordering::Relaxed);
+        Ok(is_newest)
+    }
+
+    /// Returns whether this run has the state, and then sees to it that time is left.
+    fn has_time(&self) -> Result<bool, StorageError> {
+        let mut number = self.number.lock();
+        if !self.is_newest(*number)? {
+            return Ok(false);
+        }
+        Ok(self.left() > self.connection.lease / RENEWALS || self.take_next(&mut number)?)
+    }
+
+    /// Renews the lease by one try. Returns `false` if another run has the state.
+    fn renew(&self) -> Result<bool, StorageError> {
+        let mut number = self.number.lock();
+        if !self.is_newest(*number)? {
+            return Ok(false);
+        }
+        let (began, left) = (Instant::now(), self.left());
+        if left <= self.connection.lease / RENEWALS {
+            return self.take_next(&mut number);
+        }
+        let content = self.content();
+        self.connection.put_within(left, &self.path(*number), content.as_bytes())?;
+        *self.written.lock() = began;
+        Ok(true)
+    }
+
+    /// Takes the lease of the next number, where another run may do so at this moment: the store lets one of them make
+    /// it. Returns `false` if it was the other.
+    fn take_next(&self, number: &mut u64) -> Result<bool, StorageError> {
+        let (began, next) = (Instant::now(), number.saturating_add(1));
+        if !self.create(next)? {
+            self.is_lost.store(true, Ordering::Relaxed);
+            return Ok(false);
+        }
+        // The other run removes the lease before its own, and may have ended since.
+        let was_first = self.has(*number)?;
+        let dropped = if was_first { std::mem::replace(number, next) } else { next };
+        // One that is left is removed by the next run that takes the state.
+        let _ = self.connection.remove(&self.path(dropped));
+        self.is_lost.store(!was_first, Ordering::Relaxed);
+        *self.written.lock() = began;
+        Ok(was_first)
     }
 
     /// Renews the lease until it is over or lost. A renewal that fails is made up for by the next.
-    fn renew(&self) {
+    fn keep(&self) {
         let pause = self.connection.lease / RENEWALS;
-        for beat in 1.. {
+        loop {
             let is_over = self.is_over.lock();
             let is_over = self.ended.wait_timeout_while(is_over, pause, |is_over| !*is_over);
-            if *is_over || matches!(self.is_newest(), Ok(false)) {
+            if *is_over {
                 return;
             }
             drop(is_over);
-            let _ = self.write(beat, false);
+            if matches!(self.renew(), Ok(false)) {
+                return;
+            }
         }
     }
 }
@@ -167,8 +249,9 @@ impl<S: Store + 'static> Drop for Lease<S> {
         *self.held.is_over.lock() = true;
         self.held.ended.notify_all();
         self.renewing.take().map(JoinHandle::join);
-        if matches!(self.held.is_newest(), Ok(true)) {
-            let _ = self.held.connection.remove(&self.held.path());
+        let number = *self.held.number.lock();
+        if matches!(self.held.is_newest(number), Ok(true)) {
+            let _ = self.held.connection.remove(&self.held.path(number));
         }
     }
 }
@@ -218,12 +301,14 @@ fn is_alive<S: Store + 'static>(
     number: u64,
     found: &Entry,
 ) -> Result<bool, StorageError> {
-    if owner_in(connection, found)?.is_some_and(|owner| is_gone(&owner)) {
+    let content = content_of(connection, &found.path)?;
+    if content.as_ref().is_some_and(|content| is_gone(&content.owner)) {
         return Ok(false);
     }
+    let time = content.and_then(|content| content.time).unwrap_or(connection.lease);
     let began = Instant::now();
-    while began.elapsed() < connection.lease {
-        thread::sleep(connection.lease / RENEWALS / 2);
+    while began.elapsed() < time {
+        thread::sleep(time.min(connection.lease) / RENEWALS / 2);
         match newest(&leases(connection, folder)?) {
             None => return Ok(false),
             Some((now, entry)) if now != number || entry.version != found.version => {
@@ -235,15 +320,32 @@ fn is_alive<S: Store + 'static>(
     Ok(false)
 }
 
-/// Returns the run that a lease names; `None` if the file is gone by now, or is another one.
-fn owner_in<S: Store + 'static>(
+/// What the file of a lease says.
+struct LeaseContent {
+    owner: String,
+    /// The time after which the lease is lost; `None` in one of an earlier program.
+    time: Option<Duration>,
+}
+
+impl LeaseContent {
+    fn decode(content: &[u8]) -> LeaseContent {
+        let content = String::from_utf8_lossy(content);
+        let mut lines = content.lines();
+        let owner = lines.next().unwrap_or_default().to_owned();
+        let seconds = lines.nth(1).and_then(|seconds| seconds.parse::<u32>().ok());
+        LeaseContent { owner, time: seconds.map(|seconds| Duration::from_secs(seconds.into())) }
+    }
+}
+
+/// Returns what the file of a lease says; `None` if it is gone.
+fn content_of<S: Store + 'static>(
     connection: &Connection<S>,
-    entry: &Entry,
-) -> Result<Option<String>, StorageError> {
+    path: &str,
+) -> Result<Option<LeaseContent>, StorageError> {
     let mut content = Vec::new();
     // A renewal may replace it between the two requests.
     for _ in 0..3 {
-        let Some(entry) = connection.file(&entry.path)? else { return Ok(None) };
+        let Some(entry) = connection.file(path)? else { return Ok(None) };
         content.clear();
         let read = connection.read(&entry, |bytes, _| {
             content.extend_from_slice(bytes);
@@ -252,12 +354,11 @@ fn owner_in<S: Store + 'static>(
         match read {
             Ok(()) => break,
             Err(StorageError::Missing { .. }) => return Ok(None),
-            Err(_) if connection.file(&entry.path)?.as_ref() != Some(&entry) => {}
+            Err(_) if connection.file(path)?.as_ref() != Some(&entry) => {}
             Err(fault) => return Err(fault),
         }
     }
-    let content = String::from_utf8_lossy(&content);
-    Ok(content.lines().next().map(str::to_owned))
+    Ok(Some(LeaseContent::decode(&content)))
 }
 
 fn forgive_missing(removed: Result<(), StorageError>) -> Result<(), StorageError> {
@@ -321,6 +422,15 @@ mod tests {
         assert!(is_gone(&format!("{} {} 1 0", fields[0], fields[1])));
         assert!(!is_gone(&format!("elsewhere {} 1 0", fields[1])));
         assert!(!is_gone("") && !is_gone("a b c d"));
+    }
+
+    #[test]
+    fn a_lease_names_its_run_and_its_time() {
+        let content = LeaseContent::decode(b"me 1\n7\n120\n");
+        assert_eq!((&*content.owner, content.time), ("me 1", Some(Duration::from_secs(120))));
+        // An earlier program's, and one that is being written.
+        assert_eq!(LeaseContent::decode(b"me 1\n7\n").time, None);
+        assert_eq!(LeaseContent::decode(b"").owner, "");
     }
 
     #[test]

@@ -6,23 +6,33 @@
 //! that was listed, before any byte of it is taken.
 
 use crate::address::Address;
-use crate::answer::Advice;
+use crate::answer::{Advice, UNNAMEABLE};
 use crate::bucket::Bucket;
 use crate::fault::Fault;
 use crate::retry::{Patience, no_answer, retry};
 use crate::settings::Settings;
 use crate::store::{Child, Content, Entry, PIECE_BYTES, Store, Wanted, check_below, version};
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use object_store::list::PaginatedListOptions;
+use object_store::multipart::PartId;
 use object_store::path::{DELIMITER, Path};
 use object_store::{
-    GetOptions, GetRange, ListResult, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload,
+    GetOptions, GetRange, ListResult, MultipartId, ObjectMeta, ObjectStoreExt, PutMode, PutOptions,
+    PutPayload,
 };
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
+
+/// The parts of an object of more than one piece, which nobody sees before it is complete.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    id: MultipartId,
+    sent: Vec<PartId>,
+}
 
 /// A bucket.
 #[derive(Debug)]
@@ -44,15 +54,18 @@ impl Objects {
     }
 
     fn path(&self, path: &str) -> Result<Path, Fault> {
-        Path::parse(path).map_err(|cause| {
-            Fault::refused(cause.to_string(), "names with empty parts cannot be read; rename it")
-        })
+        Path::parse(path).map_err(|cause| Fault::refused(cause.to_string(), UNNAMEABLE))
     }
 }
 
 impl Store for Objects {
+    type Upload = Option<Parts>;
+
+    const LISTS_WITHOUT_SLASHES: bool = true;
+
     async fn file(&self, path: &str) -> Result<Option<Entry>, Fault> {
-        match self.store.head(&self.path(path)?).await {
+        let path = self.path(path)?;
+        match self.contained(self.store.head(&path)).await? {
             Ok(meta) => Ok(Some(entry(&meta))),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(cause) => Err(self.advice.fault(cause)),
@@ -105,10 +118,11 @@ impl Store for Objects {
         let stall = wanted.patience.stall();
         let range = wanted.offset..wanted.offset + into.len() as u64;
         let options = GetOptions { range: Some(GetRange::Bounded(range)), ..GetOptions::default() };
-        let Ok(answer) = timeout(stall, self.store.get_opts(&path, options)).await else {
+        let request = self.contained(self.store.get_opts(&path, options));
+        let Ok(answer) = timeout(stall, request).await else {
             return Err(Fault::lost(no_answer(stall)));
         };
-        let answer = match answer {
+        let answer = match answer? {
             Ok(answer) => answer,
             Err(cause) => return Err(self.why(&path, wanted, cause).await),
         };
@@ -130,40 +144,70 @@ impl Store for Objects {
         }
     }
 
-    async fn put(
-        &self,
-        path: &str,
-        content: Content<'_>,
-        is_new: bool,
-        patience: Patience,
-    ) -> Result<(), Fault> {
-        let path = self.path(path)?;
-        if content.bytes() > PIECE_BYTES && !is_new {
-            return self.put_in_parts(&path, content, patience).await;
-        }
-        let mode = if is_new { PutMode::Create } else { PutMode::Overwrite };
-        let payload = PutPayload::from(content.piece(0)?);
-        let request = self.store.put_opts(&path, payload, PutOptions::from(mode));
-        match self.within(patience.time, request).await {
+    async fn create(&self, path: &str, bytes: &[u8], _: Patience) -> Result<(), Fault> {
+        let (path, payload) = (self.path(path)?, PutPayload::from(bytes.to_vec()));
+        let created = self.store.put_opts(&path, payload, PutOptions::from(PutMode::Create));
+        match self.asked(created).await {
             // What an object of that name is to a condition on its absence.
-            Err(Fault::Changed) if is_new => Err(Fault::Exists),
+            Err(Fault::Changed) => Err(Fault::Exists),
             answer => answer.map(drop),
         }
     }
 
+    /// An object of one piece is sent when it is published.
+    async fn send(
+        &self,
+        path: &str,
+        content: Content<'_>,
+        patience: Patience,
+    ) -> Result<Option<Parts>, Fault> {
+        if content.bytes() <= PIECE_BYTES {
+            return Ok(None);
+        }
+        let path = self.path(path)?;
+        let begun = retry(patience, async || self.asked(self.store.create_multipart(&path)).await);
+        let mut parts = Parts { id: begun.await?, sent: Vec::new() };
+        match self.send_parts(&path, content, patience, &mut parts).await {
+            Ok(()) => Ok(Some(parts)),
+            Err(fault) => {
+                // What fails here, too, is left to the rules of the bucket.
+                let _ = timeout(patience.stall(), self.abort(&path, &parts)).await;
+                Err(fault)
+            }
+        }
+    }
+
+    async fn publish(
+        &self,
+        path: &str,
+        content: Content<'_>,
+        upload: &Option<Parts>,
+    ) -> Result<(), Fault> {
+        let path = self.path(path)?;
+        let Some(Parts { id, sent }) = upload else {
+            let payload = PutPayload::from(content.piece(0)?);
+            return self.asked(self.store.put(&path, payload)).await.map(drop);
+        };
+        self.asked(self.store.complete_multipart(&path, id, sent.clone())).await.map(drop)
+    }
+
+    async fn discard(&self, path: &str, upload: &Option<Parts>) -> Result<(), Fault> {
+        let Some(parts) = upload else { return Ok(()) };
+        self.abort(&self.path(path)?, parts).await
+    }
+
     async fn rename(&self, from: &str, to: &str) -> Result<(), Fault> {
         let (from, to) = (self.path(from)?, self.path(to)?);
-        self.store.copy(&from, &to).await.map_err(|cause| self.advice.fault(cause))?;
+        self.asked(self.store.copy(&from, &to)).await?;
         // A try before this one may have come as far as here.
-        match self.store.delete(&from).await {
+        match self.contained(self.store.delete(&from)).await? {
             Err(object_store::Error::NotFound { .. }) => Ok(()),
             answer => answer.map_err(|cause| self.advice.fault(cause)),
         }
     }
 
     async fn remove(&self, path: &str) -> Result<(), Fault> {
-        let removed = self.store.delete(&self.path(path)?).await;
-        removed.map_err(|cause| self.advice.fault(cause))
+        self.asked(self.store.delete(&self.path(path)?)).await
     }
 
     async fn make_folder(&self, path: &str) -> Result<(), Fault> {
@@ -207,33 +251,42 @@ impl Objects {
         }
     }
 
-    /// Makes an object of several parts, which nobody sees before all of them are there. After a fault, the store
-    /// drops the parts, or keeps them until the bucket's rules for unfinished uploads remove them.
-    async fn put_in_parts(
+    /// Sends the parts of an object, each with tries of its own.
+    async fn send_parts(
         &self,
         path: &Path,
         content: Content<'_>,
         patience: Patience,
+        Parts { id, sent }: &mut Parts,
     ) -> Result<(), Fault> {
-        let begun = self.store.put_multipart(path);
-        let mut upload = self.within(patience.time, begun).await?;
         let mut at = 0;
-        let sent = loop {
-            if at == content.bytes() {
-                break self.within(patience.time, upload.complete()).await.map(drop);
-            }
-            let piece = content.piece(at)?;
-            at += piece.len() as u64;
-            let part = upload.put_part(PutPayload::from(piece));
-            if let Err(fault) = self.within(patience.time, part).await {
-                break Err(fault);
-            }
-        };
-        if sent.is_err() {
-            // What fails here, too, is left to the rules of the bucket.
-            let _ = self.within(patience.stall(), upload.abort()).await;
+        while at < content.bytes() {
+            let piece = PutPayload::from(content.piece(at)?);
+            at += piece.content_length() as u64;
+            let part = retry(patience, async || {
+                self.asked(self.store.put_part(path, id, sent.len(), piece.clone())).await
+            });
+            sent.push(part.await?);
         }
-        sent
+        Ok(())
+    }
+
+    /// Drops the parts, which the store otherwise keeps until the bucket's rules for unfinished uploads remove them.
+    async fn abort(&self, path: &Path, parts: &Parts) -> Result<(), Fault> {
+        self.asked(self.store.abort_multipart(path, &parts.id)).await
+    }
+
+    async fn asked<T>(
+        &self,
+        request: impl Future<Output = object_store::Result<T>>,
+    ) -> Result<T, Fault> {
+        self.contained(request).await?.map_err(|cause| self.advice.fault(cause))
+    }
+
+    /// Waits for the library, which panics where settings make no request of HTTP.
+    async fn contained<T>(&self, request: impl Future<Output = T>) -> Result<T, Fault> {
+        let answer = AssertUnwindSafe(request).catch_unwind().await;
+        answer.map_err(|_| self.advice.refused("the settings make no request"))
     }
 
     /// Waits for an answer this long.
@@ -242,8 +295,8 @@ impl Objects {
         time: Duration,
         request: impl Future<Output = object_store::Result<T>>,
     ) -> Result<T, Fault> {
-        match timeout(time, request).await {
-            Ok(answer) => answer.map_err(|cause| self.advice.fault(cause)),
+        match timeout(time, self.asked(request)).await {
+            Ok(answer) => answer,
             Err(_) => Err(Fault::lost(no_answer(time))),
         }
     }

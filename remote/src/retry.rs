@@ -45,6 +45,11 @@ impl Tries {
         Tries { patience, began: now, fruit: now, all: 0, fruitless: 0 }
     }
 
+    /// After a try that went on for a time, if not to its end: the next has as much time. It counts as one of the tries.
+    pub(crate) fn came_on(&mut self) {
+        self.fruit = Instant::now();
+    }
+
     /// After a try that ended with `fault`: waits and returns, for another; or the fault that ends it.
     pub(crate) async fn again(&mut self, fault: Fault, fruitful: bool) -> Result<(), Fault> {
         let Fault::Lost { cause } = fault else { return Err(fault) };

@@ -9,6 +9,12 @@ use twox_hash::XxHash3_64;
 
 /// A store of files.
 pub(crate) trait Store: fmt::Debug + Send + Sync {
+    /// What names bytes that were sent and that nobody sees yet.
+    type Upload;
+
+    /// Whether names may begin or end with a slash, which lists leave out.
+    const LISTS_WITHOUT_SLASHES: bool;
+
     /// The file of this name; `None` where there is none, or a folder.
     async fn file(&self, path: &str) -> Result<Option<Entry>, Fault>;
 
@@ -29,15 +35,29 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
         got: &mut usize,
     ) -> Result<(), Fault>;
 
-    /// Makes a file, and the folders above it, at once: others see all of it or nothing. With `is_new`, the answer is
-    /// [`Fault::Exists`] if there is one; otherwise it is replaced.
-    async fn put(
+    /// Makes a small file, and the folders above it. [`Fault::Exists`] if there is one.
+    async fn create(&self, path: &str, bytes: &[u8], patience: Patience) -> Result<(), Fault>;
+
+    /// Sends the bytes of a file, which nobody sees before they are published. Tries again by itself, so that a long
+    /// upload has the time for each of its pieces.
+    async fn send(
         &self,
         path: &str,
         content: Content<'_>,
-        is_new: bool,
         patience: Patience,
+    ) -> Result<Self::Upload, Fault>;
+
+    /// Makes a file of what was sent, and the folders above it. Others see all of it or nothing; a file that has that
+    /// name is replaced at once.
+    async fn publish(
+        &self,
+        path: &str,
+        content: Content<'_>,
+        upload: &Self::Upload,
     ) -> Result<(), Fault>;
+
+    /// Removes what was sent and is not published.
+    async fn discard(&self, path: &str, upload: &Self::Upload) -> Result<(), Fault>;
 
     /// Gives a file another name; a file that has that name is replaced at once.
     async fn rename(&self, from: &str, to: &str) -> Result<(), Fault>;

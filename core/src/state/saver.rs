@@ -65,10 +65,20 @@ impl Saver {
         manifest: Manifest,
         identity_digest: u128,
     ) -> Saver {
+        let first = storage.first_number(manifest.next);
+        Saver::numbering(storage, manifest, identity_digest, first)
+    }
+
+    fn numbering(
+        storage: Arc<dyn Storage>,
+        manifest: Manifest,
+        identity_digest: u128,
+        first: u64,
+    ) -> Saver {
         Saver {
             storage,
             identity_digest,
-            next: AtomicU64::new(manifest.next),
+            next: AtomicU64::new(first),
             saved_bytes: AtomicU64::new(0),
             queue: Mutex::new(Queue {
                 manifest,
@@ -92,7 +102,7 @@ impl Saver {
         identity_digest: u128,
         first: u64,
     ) -> Arc<Saver> {
-        Arc::new(Saver::new(storage, Manifest::nothing(first), identity_digest))
+        Arc::new(Saver::numbering(storage, Manifest::nothing(first), identity_digest, first))
     }
 
     /// Notes that others have used the numbers before `next`.

@@ -181,7 +181,7 @@ impl TileTable {
         let numbered = number(facts.sees, &sources, (&remembered, first_new), &tiling.tiles);
 
         let tiles_of = tiles_of_parts(plan, &sources, &tiling.tiles, &numbered);
-        let next = manifest.tiles.map_or(0, |number| number + 1);
+        let next = storage.first_number(manifest.tiles.map_or(0, |number| number + 1));
         // The prints of the others come with their pieces.
         let print = |tile: &Tile| match tile.same_as {
             Some(old) => remembered.tiles()[old].print,

@@ -64,6 +64,12 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// [`StorageError::Folder`] if the folder cannot be read.
     fn list(&self) -> Result<Vec<String>, StorageError>;
 
+    /// Returns the number from which a run that has the folder's lock numbers its new files: `next`, or a later one
+    /// where a run that has lost the lock may still write.
+    fn first_number(&self, next: u64) -> u64 {
+        next
+    }
+
     /// Makes changes of names durable over a loss of power.
     ///
     /// # Errors

@@ -140,7 +140,7 @@ fn in_an_object_store() {
 fn in_hdfs() {
     let hdfs = Hdfs::start();
     let settings =
-        Settings::new().with("TEGULA_REMOTE_TRIES", "4").with("TEGULA_STATE_LEASE_SECONDS", "1");
+        Settings::new().with("TEGULA_REMOTE_TRIES", "4").with("TEGULA_STATE_LEASE_SECONDS", "4");
     let url = format!("{}/states", hdfs.root());
     let make = || folders(&settings, &url);
     a_state_is_as_on_a_disk(&make);
@@ -227,6 +227,106 @@ fn a_run_that_has_lost_its_state_fails() {
     assert!(message.starts_with(URL) && message.contains("taken this state over"), "{message}");
     objects.delete("bucket", "states/words/lease-2");
     assert!(run(&text, 1, state(&make())).unwrap().0 == run(&text, 1, None).unwrap().0);
+}
+
+/// Two runs over one text: the first is cut off when it uploads its first snapshot, until the second has taken the state
+/// over and ended. Returns the end of the first.
+fn run_that_is_cut_off_until(
+    server: &S3,
+    settings: &Settings,
+    text: &[u8],
+    meanwhile: impl FnOnce(),
+) -> Result<(Vec<u8>, u64)> {
+    let (cut, is_cut) = std::sync::mpsc::channel();
+    let refusals = server.refusals();
+    server.before("PUT /bucket/states/words/snapshot-", move || {
+        refusals.refuse_next(u32::MAX, 503, None);
+        cut.send(()).unwrap();
+    });
+    let patient = settings.clone().with("TEGULA_REMOTE_TRIES", "100");
+    thread::scope(|scope| {
+        let first = scope.spawn(|| run(text, 1, state(&folders(&patient, URL))));
+        is_cut.recv().unwrap();
+        meanwhile();
+        server.refuse_next(0, 503, None);
+        first.join().unwrap()
+    })
+}
+
+/// An upload that is tried again does not outlive the lease: the state is another run's by then, which has finished it.
+#[test]
+fn a_late_upload_harms_no_state_that_was_taken_over() {
+    let (server, settings) = server();
+    let settings = settings.with("TEGULA_STATE_LEASE_SECONDS", "1");
+    let direct = settings.clone().with("AWS_ENDPOINT_URL", server.direct_endpoint());
+    let text = text(1 << 20);
+    let (expected, _) = run(&text, 1, None).unwrap();
+    let make = || folders(&direct, URL);
+    let late = run_that_is_cut_off_until(&server, &settings, &text, || {
+        assert!(run(&text, 1, state(&make())).unwrap().0 == expected);
+    });
+    let message = late.unwrap_err().to_string();
+    assert!(message.contains("taken this state over"), "{message}");
+    assert!(verify(&*make(), "words").unwrap() > 0);
+    let (answer, restored) = run(&text, 1, state(&make())).unwrap();
+    assert!(answer == expected && restored == text.len() as u64, "{restored}");
+}
+
+/// A run that could not renew its lease in time goes on if no other wanted the state.
+#[test]
+fn a_lease_that_ran_out_is_taken_again() {
+    let (server, settings) = server();
+    let settings = settings.with("TEGULA_STATE_LEASE_SECONDS", "1");
+    let text = text(1 << 20);
+    let (expected, _) = run(&text, 1, None).unwrap();
+    let late = run_that_is_cut_off_until(&server, &settings, &text, || {
+        thread::sleep(Duration::from_millis(2500));
+    });
+    assert!(late.unwrap().0 == expected);
+    let make = || folders(&settings, URL);
+    assert!(verify(&*make(), "words").unwrap() > 0);
+    remove(&*make(), "words").unwrap();
+}
+
+/// The time of a lease is its run's: one that looks for a shorter time does not take it for dead.
+#[test]
+fn a_lease_has_its_own_time() {
+    let (server, settings) = server();
+    let settings = settings.with("TEGULA_STATE_LEASE_SECONDS", "1");
+    let lease = |beat: u32| {
+        let content = format!("elsewhere 1 1 0\n{beat}\n30\n");
+        server.put("bucket", "states/words/lease-1", content.as_bytes());
+    };
+    lease(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_secs(3));
+            lease(1);
+        });
+        let refused = run(b"a b", 1, state(&folders(&settings, URL)));
+        assert!(matches!(refused, Err(Error::State(StateError::InUse { .. }))));
+    });
+}
+
+/// Each part of a long file has the tries and the seconds of a request for itself.
+#[test]
+fn a_part_of_a_long_upload_is_tried_again() {
+    let (server, settings) = server();
+    let settings = settings.with("TEGULA_REMOTE_TRIES", "4").with("TEGULA_REMOTE_SECONDS", "2");
+    let storage = folders(&settings, URL).make("words").unwrap();
+    let bytes: Vec<u8> = (0..17 << 20).map(|number: u32| (number % 251) as u8).collect();
+    for part in [1, 2] {
+        server.before(&format!("partNumber={part}&"), || thread::sleep(Duration::from_secs(1)));
+    }
+    let refusals = server.refusals();
+    server.before("partNumber=3&", move || refusals.refuse_next(1, 503, None));
+    let file = storage.create("long").unwrap();
+    file.write_all_at(&bytes, 0).unwrap();
+    file.sync().unwrap();
+    assert_eq!(server.left_to_refuse(), 0);
+    let mut found = vec![0; bytes.len()];
+    storage.open("long").unwrap().read_exact_at(&mut found, 0).unwrap();
+    assert!(found == bytes);
 }
 
 /// A run replaces its manifest while another program shows what was saved: that looks again.
