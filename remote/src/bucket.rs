@@ -2,6 +2,7 @@
 //! each.
 
 use crate::address::{Address, Scheme};
+use crate::fault::Fault;
 use crate::gate::Gated;
 use crate::retry::Patience;
 use crate::settings::Settings;
@@ -11,7 +12,8 @@ use object_store::client::ReqwestConnector;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::list::PaginatedListStore;
 use object_store::multipart::MultipartStore;
-use object_store::{ClientConfigKey, ObjectStore, Result, RetryConfig};
+use object_store::{ClientConfigKey, ObjectStore, RetryConfig};
+use reqwest::Url;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +27,7 @@ pub(crate) fn open(
     settings: &Settings,
     address: &Address,
     patience: Patience,
-) -> Result<Arc<dyn Bucket>> {
+) -> object_store::Result<Arc<dyn Bucket>> {
     let connector = settings.connector().unwrap_or_else(|| {
         // Fails if there is a provider already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -40,6 +42,52 @@ pub(crate) fn open(
     }
 }
 
+/// Variables that are URLs of servers.
+const URLS: [&str; 12] = [
+    "AWS_ENDPOINT",
+    "AWS_ENDPOINT_URL",
+    "AWS_ENDPOINT_URL_S3",
+    "AWS_ENDPOINT_URL_STS",
+    "AWS_METADATA_ENDPOINT",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "GOOGLE_BASE_URL",
+    "AZURE_STORAGE_ENDPOINT",
+    "AZURE_ENDPOINT",
+    "AZURE_STORAGE_AUTHORITY_HOST",
+    "AZURE_AUTHORITY_HOST",
+    "AZURE_MSI_ENDPOINT",
+];
+/// A key in JSON, which may have several lines.
+const OF_LINES: &str = "GOOGLE_SERVICE_ACCOUNT_KEY";
+
+/// Checks the variables of a store's, for which the library panics.
+///
+/// # Errors
+/// If one cannot be part of a request.
+pub(crate) fn check(settings: &Settings, scheme: Scheme) -> Result<(), Fault> {
+    let prefix = match scheme {
+        Scheme::Gs => "GOOGLE_",
+        Scheme::Az => "AZURE_",
+        Scheme::S3 | Scheme::Hdfs => "AWS_",
+    };
+    for (name, value) in settings.with_prefix(prefix) {
+        if URLS.contains(&name) && !is_url(value) {
+            let cause = format!("the variable {name} is `{value}`");
+            return Err(Fault::refused(cause, "make it a URL, http://host:port or https://host"));
+        }
+        if name != OF_LINES && value.chars().any(char::is_control) {
+            let cause =
+                format!("the variable {name} has a control character, such as the end of a line");
+            return Err(Fault::refused(cause, "correct it"));
+        }
+    }
+    Ok(())
+}
+
+fn is_url(text: &str) -> bool {
+    Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
+}
+
 /// Trying again is done over all stores alike, so not below.
 fn once() -> RetryConfig {
     RetryConfig { max_retries: 0, retry_timeout: Duration::ZERO, ..RetryConfig::default() }
@@ -48,7 +96,11 @@ fn once() -> RetryConfig {
 /// A limit on a whole request would forbid slow connections; stalls are seen to elsewhere.
 const UNLIMITED: (ClientConfigKey, &str) = (ClientConfigKey::Timeout, "1day");
 
-fn open_s3(settings: &Settings, bucket: &str, gated: Gated) -> Result<Arc<dyn Bucket>> {
+fn open_s3(
+    settings: &Settings,
+    bucket: &str,
+    gated: Gated,
+) -> object_store::Result<Arc<dyn Bucket>> {
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name(bucket)
         .with_retry(once())
@@ -86,7 +138,11 @@ fn open_s3(settings: &Settings, bucket: &str, gated: Gated) -> Result<Arc<dyn Bu
     Ok(Arc::new(builder.build()?))
 }
 
-fn open_gs(settings: &Settings, bucket: &str, gated: Gated) -> Result<Arc<dyn Bucket>> {
+fn open_gs(
+    settings: &Settings,
+    bucket: &str,
+    gated: Gated,
+) -> object_store::Result<Arc<dyn Bucket>> {
     let mut builder = GoogleCloudStorageBuilder::new()
         .with_bucket_name(bucket)
         .with_retry(once())
@@ -113,7 +169,11 @@ fn open_gs(settings: &Settings, bucket: &str, gated: Gated) -> Result<Arc<dyn Bu
     Ok(Arc::new(builder.build()?))
 }
 
-fn open_az(settings: &Settings, container: &str, gated: Gated) -> Result<Arc<dyn Bucket>> {
+fn open_az(
+    settings: &Settings,
+    container: &str,
+    gated: Gated,
+) -> object_store::Result<Arc<dyn Bucket>> {
     let mut builder = MicrosoftAzureBuilder::new()
         .with_retry(once())
         .with_http_connector(gated)

@@ -49,6 +49,7 @@ impl Objects {
         patience: Patience,
     ) -> Result<Objects, Fault> {
         let advice = Advice::new(address.scheme);
+        crate::bucket::check(settings, address.scheme)?;
         let store = crate::bucket::open(settings, address, patience);
         Ok(Objects { store: store.map_err(|cause| advice.fault(cause))?, advice })
     }

@@ -144,12 +144,13 @@ impl Settings {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// Variables whose names begin so.
+    /// Variables whose names begin so and that are not empty.
     pub(crate) fn with_prefix<'s>(
         &'s self,
         prefix: &'s str,
     ) -> impl Iterator<Item = (&'s str, &'s str)> {
-        let named = self.variables.iter().filter(move |(name, _)| name.starts_with(prefix));
+        let set = self.variables.iter().filter(|(_, value)| !value.is_empty());
+        let named = set.filter(move |(name, _)| name.starts_with(prefix));
         named.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 

@@ -40,6 +40,33 @@ fn each_refusal_names_the_url_the_cause_and_the_remedy() {
     assert!(matches!(refused, Err(Error::Input(InputError::Refused { .. }))));
 }
 
+/// Variables that no request can be made with are named; empty ones are as good as unset.
+#[test]
+fn variables_that_make_no_request_are_named() {
+    let server = S3::start();
+    server.put("bucket", "key", b"x");
+    let good = settings(server.endpoint());
+    for name in ["AWS_ENDPOINT", "AWS_SESSION_TOKEN", "AWS_SKIP_SIGNATURE", "AWS_ENDPOINT_URL_S3"] {
+        assert!(good.clone().with(name, "").input("s3://bucket/key").is_ok(), "{name}");
+    }
+    let endpoints =
+        ["127.0.0.1:9000", "minio.local", "localhost:9000", "http://127.0.0.1:x", "http://"];
+    for endpoint in endpoints {
+        for (name, url) in [
+            ("AWS_ENDPOINT_URL", "s3://bucket/key"),
+            ("AWS_METADATA_ENDPOINT", "s3://bucket/key"),
+            ("GOOGLE_BASE_URL", "gs://bucket/key"),
+            ("AZURE_STORAGE_ENDPOINT", "az://bucket/key"),
+        ] {
+            let message = fault(good.clone().with(name, endpoint).input(url));
+            let said = format!("the variable {name} is `{endpoint}`; make it a URL");
+            assert!(message.starts_with(url) && message.contains(&said), "{message}");
+        }
+    }
+    let message = fault(good.with("AWS_SESSION_TOKEN", "a\r").input("s3://bucket/key"));
+    assert!(message.contains("the variable AWS_SESSION_TOKEN has a control"), "{message}");
+}
+
 #[test]
 fn nobody_there_is_said_soon() {
     let began = Instant::now();
