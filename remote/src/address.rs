@@ -67,6 +67,10 @@ impl Address {
             let cause = format!("`{authority}` has the character {odd:?}, as no such name does");
             return Err(refused(cause, "correct it, or quote the URL"));
         }
+        if path.starts_with('/') && scheme != Scheme::Hdfs {
+            let cause = "its name begins with a slash, which cannot be read".to_owned();
+            return Err(refused(cause, "write one slash after the bucket, or rename the object"));
+        }
         Ok(Address {
             scheme,
             root: url[..name.len() + 3 + authority.len()].to_owned(),
@@ -107,6 +111,7 @@ mod tests {
             ("ftp://x/y", "`ftp` is no scheme"),
             ("s3:///x", "no bucket"),
             ("x", "no URL"),
+            ("gs://b//x", "begins with a slash"),
             ("s3://b>/x", "the character '>'"),
             ("gs://b c/x", "the character ' '"),
             ("az://b:1/x", "the character ':'"),

@@ -6,10 +6,14 @@ use crate::fault::Fault;
 use crate::pattern::{parse, takes};
 use crate::retry::{Patience, retry};
 use crate::store::{Child, Entry, Store};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use std::ffi::OsStr;
 use std::path::Path;
 use tegula::InputError;
 use tegula_input::input::{Parts, Pattern, is_pattern};
+
+/// Requests that are under way at once.
+const LOOKS_AT_ONCE: usize = 16;
 
 /// Returns the files that a URL names; messages show `url` as given.
 ///
@@ -22,18 +26,20 @@ pub(crate) async fn find<S: Store>(
     patience: Patience,
 ) -> Result<Vec<Entry>, InputError> {
     let fault = |fault: Fault| fault.of_listing(url);
+    let files = async |found| without_marks(store, sorted(found)?, patience).await;
     if let Some(found) = named(store, address, patience).await.map_err(fault)? {
-        return sorted(found).map_err(fault);
+        return files(found).await.map_err(fault);
     }
     if !is_pattern(OsStr::new(&address.path)) {
         return Err(InputError::Missing { path: url.to_path_buf() });
     }
     let (base, pattern) = parse(&address.path, address.is_folder).map_err(fault)?;
     let found = matching(store, base, &pattern, patience).await.map_err(fault)?;
+    let found = files(found).await.map_err(fault)?;
     if found.is_empty() {
         return Err(InputError::NoMatch { pattern: url.display().to_string() });
     }
-    sorted(found).map_err(fault)
+    Ok(found)
 }
 
 /// The file or folder of that very name.
@@ -101,17 +107,36 @@ fn name(path: &str) -> &OsStr {
     OsStr::new(path.rsplit('/').next().unwrap_or(path))
 }
 
+/// Leaves out empty objects that mark folders without files. Their names end with a slash, so they are not found by the
+/// name that the list has.
+async fn without_marks<S: Store>(
+    store: &S,
+    mut files: Vec<Entry>,
+    patience: Patience,
+) -> Result<Vec<Entry>, Fault> {
+    if !S::LISTS_WITHOUT_SLASHES {
+        return Ok(files);
+    }
+    let empty = files.iter().filter(|file| file.bytes == 0);
+    let looked =
+        stream::iter(empty.map(|file| retry(patience, async || store.file(&file.path).await)))
+            .buffered(LOOKS_AT_ONCE);
+    let looked: Vec<_> = looked.try_collect().await?;
+    let mut looked = looked.into_iter();
+    files.retain(|file| file.bytes > 0 || looked.next().flatten().is_some());
+    Ok(files)
+}
+
 /// Returns the files in the order of a tree, in which names are compared one by one: `a/x` comes before `a.txt`, which it
-/// does not by the bytes of whole paths. What is listed twice is one file.
+/// does not by the bytes of whole paths.
 ///
 /// # Errors
-/// [`Fault::Changed`] if a file was replaced while it was listed.
+/// If two files have the same name, but for slashes at its ends: only one of them could be read.
 fn sorted(mut files: Vec<Entry>) -> Result<Vec<Entry>, Fault> {
     // A mark of a folder comes before a file of the same name.
     files.sort_unstable_by(|a, b| {
         a.path.split('/').cmp(b.path.split('/')).then(a.bytes.cmp(&b.bytes))
     });
-    files.dedup();
     let mark: Vec<bool> = files
         .iter()
         .zip(files.iter().skip(1))
@@ -122,9 +147,14 @@ fn sorted(mut files: Vec<Entry>) -> Result<Vec<Entry>, Fault> {
         .collect();
     let mut marks = mark.into_iter();
     files.retain(|_| !marks.next().unwrap_or(false));
-    let is_twice =
-        files.iter().zip(files.iter().skip(1)).any(|(file, next)| file.path == next.path);
-    if is_twice { Err(Fault::Changed) } else { Ok(files) }
+    let mut pairs = files.iter().zip(files.iter().skip(1));
+    match pairs.find(|(file, next)| file.path == next.path) {
+        Some((Entry { path, .. }, _)) => Err(Fault::refused(
+            format!("the store lists `{path}` twice"),
+            "rename the object whose name begins or ends with a slash",
+        )),
+        None => Ok(files),
+    }
 }
 
 #[cfg(test)]
@@ -143,19 +173,22 @@ mod tests {
         let names: Vec<_> = files.iter().map(|file| &*file.path).collect();
         assert_eq!(names, ["B", "a/x", "a/y", "a-b", "a.txt", "b"]);
     }
+
     #[test]
-    fn what_is_listed_twice_is_one_file_or_has_changed() {
+    fn what_is_listed_twice_is_a_mark_or_refused() {
         let names = |files: &[(&str, u64)]| {
             let files = files.iter().map(|&(path, bytes)| file(path, bytes)).collect();
             let files = sorted(files)?;
             Ok(files.iter().map(|file| format!("{} {}", file.path, file.bytes)).collect::<Vec<_>>())
         };
-        assert_eq!(
-            names(&[("a", 1), ("b", 2), ("a", 1)]),
-            Ok(vec!["a 1".to_owned(), "b 2".to_owned()])
-        );
+        for twice in [[("a", 1), ("b", 2), ("a", 1)], [("a", 1), ("b", 2), ("a", 2)]] {
+            let refused = names(&twice).unwrap_err();
+            assert!(
+                matches!(&refused, Fault::Refused { cause, .. } if cause.contains("`a` twice"))
+            );
+        }
         // The mark of a folder, and a file of its name.
         assert_eq!(names(&[("a", 1), ("a", 0)]), Ok(vec!["a 1".to_owned()]));
-        assert_eq!(names(&[("a", 1), ("a", 2)]), Err(Fault::Changed));
+        assert_eq!(names(&[("a", 0), ("a", 0)]), Ok(vec!["a 0".to_owned()]));
     }
 }

@@ -26,6 +26,7 @@ fn each_refusal_names_the_url_the_cause_and_the_remedy() {
         (&good, "ftp://bucket/key", "use s3://, gs://, az:// or hdfs://"),
         (&good, "s3:///key", "names no bucket"),
         (&good, "s3://bucket/a//b", "cannot be read; rename it"),
+        (&good, "s3://bucket//key", "its name begins with a slash"),
         (&wrong_secret, "s3://bucket/key", "check AWS_ACCESS_KEY_ID"),
         (&wrong_key, "s3://bucket/key", "check AWS_ACCESS_KEY_ID"),
         (&unsigned, "s3://bucket/key", "check AWS_ACCESS_KEY_ID"),

@@ -1,6 +1,6 @@
 //! A folder of a store is read as the same folder on disk would be: the same files in the same order.
 
-use crate::common::{listing, settings};
+use crate::common::{fault, listing, settings};
 use std::fs;
 use tegula::Input;
 use tegula_remote_servers::S3;
@@ -67,6 +67,46 @@ fn lists_of_several_pages_are_whole() {
     let names: Vec<_> = listing(&input).into_iter().map(|(name, _)| name).collect();
     assert!(names.is_sorted());
     assert_eq!((names.len(), &*names[2499]), (2500, "s3://many/part-02499"));
+}
+
+/// Programs such as consoles mark a folder by an empty object whose name ends with a slash.
+#[test]
+fn marks_of_folders_are_no_files() {
+    let server = S3::start();
+    for (name, bytes) in [("pics/a", "x"), ("pics/empty/", ""), ("pics/none", ""), ("z/", "")] {
+        server.put("bucket", name, bytes.as_bytes());
+    }
+    let settings = settings(server.endpoint());
+    let both = ["s3://bucket/pics/a", "s3://bucket/pics/none"];
+    for (given, expected) in [
+        ("", &both[..]),
+        ("pics", &both),
+        ("pics/*", &both),
+        ("pics/n*", &both[1..]),
+        ("pics/empty/", &[]),
+        ("z", &[]),
+    ] {
+        let found = listing(&settings.input(&format!("s3://bucket/{given}")).unwrap());
+        let names: Vec<_> = found.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(names, expected, "{given}");
+    }
+    assert!(fault(settings.input("s3://bucket/pics/e*")).contains("matches no file"));
+}
+
+/// Lists show names without the slashes at their ends, so that two objects look like one.
+#[test]
+fn names_that_differ_by_slashes_alone_are_refused() {
+    let server = S3::start();
+    for (bucket, names) in [("ends", ["d/y", "d/y/"]), ("starts", ["/x", "x"])] {
+        names.iter().for_each(|name| server.put(bucket, name, b"same"));
+        let message = fault(settings(server.endpoint()).input(&format!("s3://{bucket}")));
+        assert!(message.contains("twice; rename the object"), "{message}");
+    }
+    for (bucket, name) in [("empty", "a//b"), ("dots", "a/./b"), ("tabs", "a\tb")] {
+        server.put(bucket, name, b"x");
+        let message = fault(settings(server.endpoint()).input(&format!("s3://{bucket}/")));
+        assert!(message.contains("cannot be read; rename it"), "{message}");
+    }
 }
 
 /// Some programs mark a folder by an empty object of its name, without a slash.
