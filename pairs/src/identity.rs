@@ -64,11 +64,11 @@ impl Identity {
         first.map(|(name, was, is)| format!("{name} was {was} and is {is}"))
     }
 
-    /// Returns the first difference of a `job` whose identity lacks the fields that the engine adds.
+    /// Returns the first difference of a `job` whose identity lacks the last `added` fields of this one.
     #[doc(hidden)]
-    pub fn difference_of_job(&self, job: &Identity) -> Option<String> {
-        let own = self.fields.iter().zip(&job.fields).map(|(found, _)| found.clone());
-        Identity { fields: own.collect() }.difference(job)
+    pub fn difference_of_job(&self, job: &Identity, added: usize) -> Option<String> {
+        let own = self.fields.len().saturating_sub(added);
+        Identity { fields: self.fields[..own].to_vec() }.difference(job)
     }
 
     /// Names and values.

@@ -58,6 +58,7 @@ mod sharing;
 mod snapshot;
 #[allow(missing_docs, missing_debug_implementations, reason = "no part of the interface")]
 pub mod stock;
+mod terms;
 mod tiles;
 
 pub use answer::AnswerFile;
@@ -68,8 +69,9 @@ pub(crate) use pace::Pace;
 pub(crate) use pieces::{GrowingPiece, PieceState, WrittenPiece};
 pub use report::{StateReport, files_of, jobs_of, remove, report, verify};
 pub(crate) use saved::SavedPartials;
-pub(crate) use saving::{FoundState, Opening, Saving, Terms};
+pub(crate) use saving::{FoundState, Opening, Saving};
 pub(crate) use sharing::SharedState;
+pub(crate) use terms::Terms;
 pub(crate) use tiles::EngineParts;
 pub use tiles::{Incremental, TILES};
 

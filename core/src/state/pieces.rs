@@ -5,8 +5,9 @@
 use super::folder::{StateFolder, read_all, replace};
 use super::manifest::{Figures, Manifest, Piece, Snapshot, snapshot_name};
 use super::saver::{Saver, SaverThread};
-use super::saving::{Terms, digest_of, find, identity_of};
+use super::saving::find;
 use super::snapshot::{HEAD_BYTES, Written, head};
+use super::terms::{Terms, digest_of, identity_of};
 use super::{Keep, SaveEvery, State};
 use crate::coverage::Coverage;
 use crate::encoding::{Digest, body_of, framed};

@@ -5,9 +5,9 @@ use super::folds::{Choice, Taking, tile_of};
 use super::manifest::{Manifest, Piece};
 use super::report::StateReport;
 use super::restoring::restore;
-use super::saving::digest_of;
 use super::snapshot::SnapshotReader;
 use super::stock::Stock;
+use super::terms::{difference_of_job, digest_of};
 use super::{EngineParts, State, fingerprint, tiles};
 use crate::aggregate::Aggregate;
 use crate::error::{Result, StateError};
@@ -45,7 +45,7 @@ impl SavedPartials {
         let Some(manifest) = Manifest::read(&*storage)? else {
             return Err(StateError::Missing { path: path() }.into());
         };
-        if let Some(difference) = manifest.identity.difference_of_job(identity) {
+        if let Some(difference) = difference_of_job(&manifest.identity, identity) {
             return Err(StateError::OtherJob { path: path(), difference }.into());
         }
         let identity = digest_of(&manifest.identity);

@@ -11,12 +11,12 @@ use super::restoring::restore;
 use super::saver::{Saver, SaverThread};
 use super::snapshot::{Keeps, SnapshotReader, SnapshotWriter};
 use super::stock::Stock;
+use super::terms::{Terms, digest_of, identity_of, is_by_place, is_same_job};
 use super::tiles::{EngineParts, TILES, TileTable, Tiles};
-use super::{Incremental, Keep, SaveEvery, State, tiles};
+use super::{Keep, SaveEvery, State};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
 use crate::coverage::{ALL_FILES, Coverage, Ranges};
-use crate::encoding::Digest;
 use crate::error::{Result, StateError, StorageError};
 use crate::facts::JobFacts;
 use crate::identity::Identity;
@@ -61,10 +61,6 @@ pub(crate) struct FoundState {
     packed_bytes: u64,
 }
 
-/// By which an identity names the size of tiles, and how they are known.
-const TILE_BYTES: &str = "tile bytes";
-const KNOWN: &str = "tiles";
-const BY_PLACE: &str = "by place";
 /// Why a state is refused that knows its tiles in the other way.
 const INCREMENTAL: &str = "this state is incremental, so it knows tiles by their content; run the job as incremental again";
 const UNFINISHED: &str = "this state was begun by a run that is not incremental and has not ended, so it knows tiles \
@@ -148,17 +144,6 @@ fn all_of(plan: &Plan) -> Coverage {
         }
     }
     all
-}
-
-/// The options of a run that a state depends on.
-#[derive(Clone, Copy)]
-pub(crate) struct Terms {
-    /// Whether bad records are counted instead of refused.
-    pub(crate) skip_bad: bool,
-    /// Whether compressed files are read as they are.
-    pub(crate) plain: bool,
-    /// Devices that work beside the cores.
-    pub(crate) devices: usize,
 }
 
 /// A state that was opened for a run.
@@ -492,54 +477,11 @@ pub(super) fn find(
     Ok((folder, manifest))
 }
 
-/// Returns a job's identity with the options and facts of the plan that decide the splits.
-pub(super) fn identity_of(
-    identity: &Identity,
-    plan: &Plan,
-    terms: Terms,
-    incremental: Option<Incremental>,
-) -> Identity {
-    identity
-        .clone()
-        .with(TILE_BYTES, plan.tile_bytes)
-        .with(tiles::SPLIT_BYTES, plan.split_bytes)
-        .with("bad records", if terms.skip_bad { "skipped" } else { "refused" })
-        .with("compressed files", if terms.plain { "as they are" } else { "decompressed" })
-        .with(
-            KNOWN,
-            incremental.map_or_else(
-                || BY_PLACE.to_owned(),
-                |incremental| tiles::said(incremental.hashing),
-            ),
-        )
-}
-
-pub(super) fn digest_of(identity: &Identity) -> u128 {
-    let mut bytes = Vec::new();
-    identity.encode(&mut bytes);
-    Digest::of(&bytes)
-}
-
 /// Whether the run begins the state anew: it finds tiles again, and the state is of a run of the same job that did not
 /// and is done. That has nothing that could be found again, and all that is lost is an answer. The manifest is replaced
 /// when the new tiles are known; until then the old result counts.
 fn is_replaced(found: &Manifest, state: &State, identity: &Identity) -> bool {
     state.incremental.is_some() && is_by_place(found) && found.done && is_same_job(found, identity)
-}
-
-fn is_by_place(found: &Manifest) -> bool {
-    found.identity.fields().any(|field| field == (KNOWN, BY_PLACE))
-}
-
-/// Whether two states differ only in how tiles are cut and known.
-fn is_same_job(found: &Manifest, identity: &Identity) -> bool {
-    let of = |identity: &Identity| -> Vec<(String, String)> {
-        let is_of_job =
-            |(name, _): &(&str, &str)| ![TILE_BYTES, tiles::SPLIT_BYTES, KNOWN].contains(name);
-        let fields = identity.fields().filter(is_of_job);
-        fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
-    };
-    of(&found.identity) == of(identity)
 }
 
 /// Returns the manifest that a run goes on with, if it is of this job and, unless tiles are found again, of this

@@ -44,6 +44,7 @@ mod sizes_are_found_on_every_machine;
 mod sorted_records_are_those_of_a_stable_sort;
 mod sorted_records_stay_in_their_files;
 mod sorts_go_on_where_they_ended;
+mod states_know_their_job_and_input;
 mod states_show_their_answers;
 mod states_that_do_not_add_up_are_refused;
 mod streams_are_read_to_their_end;

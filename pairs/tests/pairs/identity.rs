@@ -19,3 +19,18 @@ fn the_first_difference_is_told_and_the_form_comes_back() {
         assert_eq!(words.difference(&other).as_deref(), Some(says));
     }
 }
+
+#[test]
+fn a_job_is_compared_without_what_was_added_to_it() {
+    let (words, alpha) = (Identity::new("wordcount", 1), "words was \"alpha\" and is not given");
+    let saved = words.clone().with("words", "alpha").with("tile bytes", 1);
+    assert_eq!(saved.difference_of_job(&words.clone().with("words", "alpha"), 1), None);
+    assert_eq!(saved.difference_of_job(&words, 1).as_deref(), Some(alpha));
+    let more = words.clone().with("words", "alpha").with("tile bytes", 1);
+    let says = "tile bytes was not given and is \"1\"";
+    assert_eq!(saved.difference_of_job(&more, 1).as_deref(), Some(says));
+    assert_eq!(
+        words.difference_of_job(&words, 9).as_deref(),
+        Some("job was not given and is \"wordcount\"")
+    );
+}

@@ -1,0 +1,70 @@
+//! A state knows its job by all fields of the identity, in their order, and its input by what was written of it: what is
+//! of another job is neither shown nor gone on with, and a refused run leaves the state's folder as it was.
+
+use crate::support::{engine, error_saying};
+use std::path::Path;
+use tegula::{
+    Count, Emit, Error, Identity, Incremental, Input, Job, Options, Result, Resumable, Sees, Split,
+    State, StateError,
+};
+
+/// Counts lines under an identity of the test's.
+struct Known(Identity);
+
+impl Job for Known {
+    type Key = [u8];
+    type Combine = Count;
+
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        split.lines().for_each(|line| emit.emit(line, ()));
+        Ok(())
+    }
+}
+
+impl Resumable for Known {
+    fn identity(&self) -> Identity {
+        self.0.clone()
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
+}
+
+fn known(fields: &[(&str, &str)]) -> Known {
+    let identity = Identity::new("known", 1);
+    Known(fields.iter().fold(identity, |identity, (name, value)| identity.with(name, value)))
+}
+
+fn with_state(folder: &Path, incremental: Option<Incremental>) -> Options {
+    let state = State::new(folder, "job");
+    let state = match incremental {
+        Some(incremental) => state.incremental(incremental),
+        None => state,
+    };
+    Options { state: Some(state), ..Options::default() }
+}
+
+/// One identity is the other with a field more, each way.
+#[test]
+fn the_answers_of_a_job_with_more_or_fewer_parameters_are_not_shown() {
+    let engine = engine(1);
+    let (plain, path) = (known(&[]), known(&[("path", "a.b")]));
+    for (saved, asked, says) in [
+        (&path, &plain, "path was \"a.b\" and is not given"),
+        (&plain, &path, "path was not given and is \"a.b\""),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let options = with_state(folder.path(), None);
+        engine.job(saved).options(&options).run(Input::bytes("a\n")).unwrap();
+        let refused = engine.job(asked).options(&options).saved();
+        let error = error_saying(&engine, refused, &["another job", says]);
+        assert!(matches!(error, Error::State(StateError::OtherJob { .. })));
+        let shown = engine.job(saved).options(&options).saved().unwrap();
+        assert_eq!(shown.output.iter().unwrap().count(), 1);
+    }
+}
