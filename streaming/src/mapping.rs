@@ -12,10 +12,11 @@ use crate::numbers::Numbers;
 use crate::output::OutputFolder;
 use crate::process::Process;
 use crate::settings::{BY_LINES, Settings};
-use crate::shipped::{files_named, with_content};
+use crate::shipped::{by_link, files_named, with_content};
 use crate::tasks::{Source, Task, Tasks};
 use memchr::memchr_iter;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -105,10 +106,12 @@ fn identity(settings: &Settings) -> Result<Identity> {
     for (name, value) in settings.conf.iter() {
         identity = identity.with(&format!("-D {name}"), value);
     }
-    for (name, value) in &settings.environment {
+    // By name, and the last value counts, as in a task's environment: the order on the command line decides nothing.
+    let environment = settings.environment.iter().map(|(name, value)| (name, value));
+    for (name, value) in environment.collect::<BTreeMap<_, _>>() {
         identity = identity.with(&format!("-cmdenv {name}"), value);
     }
-    for item in &settings.shipped {
+    for item in by_link(&settings.shipped) {
         identity = item.identify(identity)?;
     }
     for path in files_named(&settings.mapper).chain(files_named(combiner)) {

@@ -65,6 +65,13 @@ impl Shipped {
     }
 }
 
+/// Returns files in the order of their links, of which each is another.
+pub(crate) fn by_link(shipped: &[Shipped]) -> Vec<&Shipped> {
+    let mut sorted: Vec<&Shipped> = shipped.iter().collect();
+    sorted.sort_by(|one, other| one.link.cmp(&other.link));
+    sorted
+}
+
 /// Adds the content of a file or folder to a job's identity.
 pub(crate) fn with_content(identity: Identity, name: &str, path: &Path) -> Result<Identity> {
     let added = identity.with_written(name, |to| write_all(path, to));

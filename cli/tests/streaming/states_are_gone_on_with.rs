@@ -75,6 +75,34 @@ fn another_partitioner_or_input_format_is_another_job() {
     place.answer(&[&job[..], &["-partitioner", "HashPartitioner"]].concat());
 }
 
+/// What the order of options does not decide is no other job.
+#[test]
+fn options_in_another_order_go_on() {
+    let place =
+        Place::with(&[("in", b"a\n"), ("m.sh", PROGRAM), ("other", b"text"), ("more", b"text")]);
+    let notes = format!("NOTES={}", place.path("notes").display());
+    for (name, incremental) in [("by-place", &[][..]), ("by-content", &["--incremental"])] {
+        let job = ["-mapper", MAPPER, "-reducer", "cat", "--state", "state", "--job", name];
+        let job = [&job[..], &["-cmdenv", &notes], incremental].concat();
+        let on = |options: &[&'static str]| [&job, options].concat();
+        let all = "m.sh,other,more";
+        let first = on(&["-cmdenv", "A=1", "-cmdenv", "B=2", "-files", all]);
+        let answer = place.single(&first);
+        let before = runs(&place);
+        for options in [
+            &["-cmdenv", "B=2", "-cmdenv", "A=1", "-files", "more,m.sh,other"][..],
+            &["-files", all, "-cmdenv", "A=3", "-cmdenv", "B=2", "-cmdenv", "A=1"],
+        ] {
+            assert!(place.single(&on(options)) == answer, "{options:?}");
+        }
+        assert_eq!(runs(&place), before);
+        let output = place.run(&[&first[..], &["-cmdenv", "A=3"]].concat());
+        assert_eq!(output.status.code(), Some(1));
+        let said = super::said(&output);
+        assert!(said.contains("-cmdenv A was \"1\" and is \"3\""), "{said}");
+    }
+}
+
 /// Offsets before lines are others when the lines before are.
 #[test]
 fn lines_after_their_offsets_are_mapped_where_they_are() {

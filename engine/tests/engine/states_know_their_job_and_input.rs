@@ -1,7 +1,9 @@
 //! A state knows its job by all fields of the identity, in their order, and its input by what was written of it: what is
 //! of another job is neither shown nor gone on with, and a refused run leaves the state's folder as it was.
 
-use crate::support::{engine, error_saying};
+use crate::support::{engine, error_saying, folder_of};
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 use tegula::{
     Count, Emit, Error, Identity, Incremental, Input, Job, Options, Result, Resumable, Sees, Split,
@@ -49,6 +51,14 @@ fn with_state(folder: &Path, incremental: Option<Incremental>) -> Options {
     Options { state: Some(state), ..Options::default() }
 }
 
+/// All files of a folder, with their bytes.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    files
+        .map(|file| (file.file_name().into_string().unwrap(), fs::read(file.path()).unwrap()))
+        .collect()
+}
+
 /// One identity is the other with a field more, each way.
 #[test]
 fn the_answers_of_a_job_with_more_or_fewer_parameters_are_not_shown() {
@@ -66,5 +76,35 @@ fn the_answers_of_a_job_with_more_or_fewer_parameters_are_not_shown() {
         assert!(matches!(error, Error::State(StateError::OtherJob { .. })));
         let shown = engine.job(saved).options(&options).saved().unwrap();
         assert_eq!(shown.output.iter().unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn a_run_of_a_job_with_its_parameters_in_another_order_changes_nothing() {
+    let engine = engine(1);
+    let (one, other) = (("x", "1"), ("y", "2"));
+    for incremental in [None, Some(Incremental::default())] {
+        let inputs = folder_of(&["a\n"]);
+        let folder = tempfile::tempdir().unwrap();
+        let options = with_state(folder.path(), incremental);
+        let run = |job: &Known| {
+            let input = Input::paths([inputs.path()]).unwrap();
+            engine.job(job).options(&options).run(input)
+        };
+        let job = known(&[one, other]);
+        run(&job).unwrap();
+        fs::write(inputs.path().join("000.txt"), if incremental.is_some() { "b\n" } else { "a\n" })
+            .unwrap();
+        let before = files(&folder.path().join("job"));
+        for (fields, says) in [
+            (&[other, one][..], "y is in the place of x"),
+            (&[one, other, ("y", "3")], "y was \"2\" and is \"2\", \"3\""),
+        ] {
+            error_saying(&engine, run(&known(fields)), &["another job", says]);
+            assert!(files(&folder.path().join("job")) == before, "{fields:?}");
+        }
+        if incremental.is_some() {
+            run(&job).unwrap();
+        }
     }
 }
