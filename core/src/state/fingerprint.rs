@@ -4,7 +4,7 @@
 
 use super::folder::{read_all, replace};
 use crate::encoding::{Digest, Reading, put_bytes, put_number};
-use crate::error::{Result, StateError, StorageError};
+use crate::error::{Error, Result, StateError, StorageError};
 use crate::input::{FileList, Material};
 use crate::plan::{Part, Plan};
 use crate::storage::Storage;
@@ -130,22 +130,27 @@ impl Fingerprint {
         Ok(Fingerprint { files, digest: hash.sum() })
     }
 
-    /// Writes the data of the digest, in the order of the input.
-    pub(super) fn write(plan: &Plan, storage: &dyn Storage) -> Result<()> {
+    /// Writes the names, lengths and times of change of the plan's files, in their order. Returns the fingerprint of what
+    /// is written: a file may have changed since it was last looked at.
+    pub(super) fn write(plan: &Plan, storage: &dyn Storage) -> Result<Fingerprint> {
+        let (mut files, mut hash) = (0, Digest::default());
         replace(storage, NEXT, NAME, |file| {
             let (mut at, mut bytes) = (0, Vec::with_capacity(PIECE_BYTES));
             let mut put = |bytes: &mut Vec<u8>| {
                 file.write_all_at(bytes, at)?;
+                hash.add(bytes);
                 at += bytes.len() as u64;
                 bytes.clear();
                 Ok(())
             };
             each(plan, |known| {
                 known.encode(&mut bytes);
+                files += 1;
                 if bytes.len() < PIECE_BYTES { Ok(()) } else { put(&mut bytes) }
             })?;
-            Ok(put(&mut bytes)?)
-        })
+            put(&mut bytes).map_err(Error::from)
+        })?;
+        Ok(Fingerprint { files, digest: hash.sum() })
     }
 
     /// Returns the data of the digest.

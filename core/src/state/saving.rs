@@ -521,7 +521,11 @@ fn begin(
     plan: &Plan,
     storage: &dyn Storage,
 ) -> Result<Manifest> {
-    let Fingerprint { files, digest } = fingerprint;
+    // The list of tiles that are found again has their files, too.
+    let Fingerprint { files, digest } = match state.is_incremental() {
+        true => fingerprint,
+        false => Fingerprint::write(plan, storage)?,
+    };
     let manifest = Manifest {
         identity: identity.clone(),
         about: state.about.clone().unwrap_or_default(),
@@ -534,8 +538,7 @@ fn begin(
         folds: Vec::new(),
         snapshots: Vec::new(),
     };
-    if state.incremental.is_none() {
-        Fingerprint::write(plan, storage)?;
+    if !state.is_incremental() {
         manifest.write(storage)?;
     }
     Ok(manifest)

@@ -1,13 +1,17 @@
 //! A state knows its job by all fields of the identity, in their order, and its input by what was written of it: what is
 //! of another job is neither shown nor gone on with, and a refused run leaves the state's folder as it was.
 
-use crate::support::{engine, error_saying, folder_of};
+use crate::jobs::Words;
+use crate::support::{count_line, engine, error_saying, folder_of, text_of};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tegula::state::{report, verify};
 use tegula::{
-    Count, Emit, Error, Identity, Incremental, Input, Job, Options, Result, Resumable, Sees, Split,
-    State, StateError,
+    Count, Disk, Emit, Error, Identity, Incremental, Input, Job, Options, RangeSource, Result,
+    Resumable, Sees, Split, State, StateError, WordClass,
 };
 
 /// Counts lines under an identity of the test's.
@@ -107,4 +111,38 @@ fn a_run_of_a_job_with_its_parameters_in_another_order_changes_nothing() {
             run(&job).unwrap();
         }
     }
+}
+
+/// Each look at the file gives another stamp, as if it were written all the time.
+#[derive(Debug)]
+struct Changing(AtomicU64);
+
+impl RangeSource for Changing {
+    fn read_at(&self, _: &Path, offset: u64, into: &mut [u8]) -> std::io::Result<()> {
+        into.copy_from_slice(&b"to be or not to be\n"[offset as usize..][..into.len()]);
+        Ok(())
+    }
+
+    fn stamp(&self, _: &Path) -> u64 {
+        // The first look is another than those after it.
+        self.0.fetch_add(1, Ordering::Relaxed).min(1)
+    }
+}
+
+#[test]
+fn a_file_that_changes_as_a_run_begins_leaves_a_whole_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine(1);
+    let source = Arc::new(Changing(AtomicU64::new(0)));
+    let job = Words(WordClass::Whitespace);
+    let options = with_state(folder.path(), None);
+    let run = || {
+        let input = Input::ranges(Arc::clone(&source) as _, [("far", 19)]);
+        text_of(&engine.job(&job).options(&options).run(input).unwrap(), count_line)
+    };
+    let answer = run();
+    let disk = Disk::new(folder.path());
+    assert!(verify(&disk, "job").unwrap() > 0 && report(&disk, "job").unwrap().unwrap().done);
+    let saved = engine.job(&job).options(&options).saved().unwrap();
+    assert!(text_of(&saved.output, count_line) == answer && run() == answer);
 }
