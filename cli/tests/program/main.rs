@@ -44,6 +44,7 @@ mod shows_are_written_while_a_job_runs;
 mod shows_come_as_often_as_asked;
 mod sizes_are_shown_by_topology;
 mod sizes_have_binary_units;
+mod states_are_looked_at_job_by_job;
 mod timelines_are_written;
 mod urls_are_told_from_paths;
 mod watching_changes_nothing;

@@ -40,7 +40,7 @@ impl StateFolder {
     pub(super) fn storage_of(state: &dyn Folders, id: &str) -> Result<Arc<dyn Storage>> {
         check_id(id)?;
         let storage = state.folder(id);
-        match is_state(&*storage)? {
+        match is_state(&*storage).map_err(unusable)? {
             true => Ok(storage),
             false => Err(StateError::Missing { path: storage.path().to_path_buf() }.into()),
         }
@@ -48,7 +48,7 @@ impl StateFolder {
 
     /// As `open`, of storage that is a job's own.
     pub(crate) fn of(storage: Arc<dyn Storage>) -> Result<StateFolder> {
-        let Some(lock) = storage.lock(LOCK)? else {
+        let Some(lock) = storage.lock(LOCK).map_err(unusable)? else {
             return Err(StateError::InUse { path: storage.path().to_path_buf() }.into());
         };
         Ok(StateFolder { storage, is_in_order: AtomicBool::new(false), _lock: lock })
@@ -109,10 +109,12 @@ pub(super) fn is_state(storage: &dyn Storage) -> Result<bool, StorageError> {
 }
 
 /// Returns the error of a state's folder that cannot be used.
-pub(super) fn unusable(fault: StorageError) -> Error {
-    match fault {
-        StorageError::Folder { path, cause } => StateError::Folder { path, cause }.into(),
-        fault => fault.into(),
+pub(super) fn unusable(fault: impl Into<Error>) -> Error {
+    match fault.into() {
+        Error::Storage(StorageError::Folder { path, cause }) => {
+            StateError::Folder { path, cause }.into()
+        }
+        fault => fault,
     }
 }
 

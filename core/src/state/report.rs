@@ -7,6 +7,7 @@ use super::{fingerprint, pieces, tiles};
 use crate::error::{Result, StateError, StorageError};
 use crate::identity::Identity;
 use crate::storage::{Folders, Storage};
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// The contents of the state of one job.
@@ -44,9 +45,16 @@ pub fn jobs_of(state: &dyn Folders) -> Result<Vec<String>> {
     })?;
     let mut jobs = Vec::new();
     for name in names {
-        if is_state(&*state.folder(&name))? {
-            jobs.push(name);
-        }
+        let is_job = match is_state(&*state.folder(&name)) {
+            // Its report says so, and hides no other job.
+            Err(StorageError::Folder { cause, .. })
+                if cause.kind() == ErrorKind::PermissionDenied =>
+            {
+                true
+            }
+            is_job => is_job.map_err(unusable)?,
+        };
+        jobs.extend(is_job.then_some(name));
     }
     Ok(jobs)
 }
@@ -57,7 +65,8 @@ pub fn jobs_of(state: &dyn Folders) -> Result<Vec<String>> {
 /// [`StateError::Missing`], [`StorageError::Damaged`] and others of the disk.
 pub fn report(state: &dyn Folders, id: &str) -> Result<Option<StateReport>> {
     let storage = StateFolder::storage_of(state, id)?;
-    Ok(Manifest::read(&*storage)?.map(|manifest| StateReport::of(id, manifest)))
+    let manifest = Manifest::read(&*storage).map_err(unusable)?;
+    Ok(manifest.map(|manifest| StateReport::of(id, manifest)))
 }
 
 impl StateReport {
@@ -88,8 +97,11 @@ impl StateReport {
 /// [`StateError::Missing`], [`StorageError::Damaged`] for the first file that differs from what was written,
 /// and others of the disk.
 pub fn verify(state: &dyn Folders, id: &str) -> Result<u64> {
-    let storage = StateFolder::storage_of(state, id)?;
-    let Some(manifest) = Manifest::read(&*storage)? else { return Ok(0) };
+    verify_in(&*StateFolder::storage_of(state, id)?).map_err(unusable)
+}
+
+fn verify_in(storage: &dyn Storage) -> Result<u64> {
+    let Some(manifest) = Manifest::read(storage)? else { return Ok(0) };
     manifest.coverage().map_err(|cause| {
         let path = storage.path().to_path_buf();
         StorageError::Damaged { path, offset: 0, cause }
@@ -97,11 +109,11 @@ pub fn verify(state: &dyn Folders, id: &str) -> Result<u64> {
     match manifest.tiles {
         Some(number) => {
             let hashing = tiles::hashing_of(&manifest).unwrap_or_default();
-            tiles::read(&*storage, number, hashing)?;
+            tiles::read(storage, number, hashing)?;
         }
-        None => drop(fingerprint::kept(&*storage, manifest.input_digest)?),
+        None => drop(fingerprint::kept(storage, manifest.input_digest)?),
     }
-    match pieces::own(&*storage) {
+    match pieces::own(storage) {
         // Not every state has a file of its job's own.
         Ok(_) | Err(StorageError::Missing { .. }) => {}
         Err(fault) => return Err(fault.into()),

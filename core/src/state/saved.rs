@@ -1,6 +1,7 @@
 //! Reading the saved pairs of a state: at any moment, while a run uses it, and without the input, which may
 //! be on another machine.
 
+use super::folder::unusable;
 use super::folds::{Choice, Taking, tile_of};
 use super::manifest::{Manifest, Piece};
 use super::report::StateReport;
@@ -42,7 +43,7 @@ impl SavedPartials {
         let storage = state.storage()?;
         let path = || storage.path().to_path_buf();
         let identity = facts.identity.as_ref().ok_or(StateError::NoIdentity)?;
-        let Some(manifest) = Manifest::read(&*storage)? else {
+        let Some(manifest) = Manifest::read(&*storage).map_err(unusable)? else {
             return Err(StateError::Missing { path: path() }.into());
         };
         if let Some(difference) = difference_of_job(&manifest.identity, identity) {

@@ -131,7 +131,7 @@ impl Storage for Disk {
     }
 
     fn open(&self, name: &str) -> Result<Box<dyn StoredFile>, StorageError> {
-        self.open_with(OpenOptions::new().read(true).write(true), name)
+        self.open_with(OpenOptions::new().read(true), name)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {

@@ -39,7 +39,7 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// [`StorageError::Exists`] if there is one, [`StorageError::Folder`] if the folder cannot be used.
     fn create(&self, name: &str) -> Result<Box<dyn StoredFile>, StorageError>;
 
-    /// Returns the file of that name, for reading and writing.
+    /// Returns the file of that name, for reading: a folder that may only be read is enough.
     ///
     /// # Errors
     /// [`StorageError::Missing`] if there is none.

@@ -168,7 +168,9 @@ fn named_files_are_made_renamed_listed_and_removed() {
     let again = disk.create("a").unwrap_err();
     assert!(matches!(again, StorageError::Exists { .. }), "{again:?}");
     disk.rename("b", "a").unwrap();
-    assert_eq!(read(&*disk.open("a").unwrap()), b"bytes");
+    let opened = disk.open("a").unwrap();
+    assert_eq!(read(&*opened), b"bytes");
+    assert!(matches!(opened.write_all_at(b"b", 0), Err(StorageError::Access { .. })));
     disk.remove("a").unwrap();
     assert!(disk.list().unwrap().is_empty());
     for missing in [disk.open("a").map(drop), disk.remove("a"), disk.rename("a", "b")] {

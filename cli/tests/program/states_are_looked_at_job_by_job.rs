@@ -1,0 +1,67 @@
+//! `tegula state` and `tegula show` need no more than to read a state.
+
+use super::*;
+use std::os::unix::fs::PermissionsExt;
+
+/// A folder with the states of these jobs.
+fn states(jobs: &[&str]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "text", "to be\n");
+    for job in jobs {
+        let mut run = tegula();
+        run.args(["wordcount", "text", "--state=state", "--job", job]).current_dir(folder.path());
+        answer(run.output().unwrap());
+    }
+    folder
+}
+
+/// Makes all that is below a folder readable only, or writable again.
+fn allow_writing(folder: &Path, allowed: bool) {
+    let (of_folder, of_file) = if allowed { (0o755, 0o644) } else { (0o555, 0o444) };
+    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        match entry.is_dir() {
+            true => allow_writing(&entry, allowed),
+            false => fs::set_permissions(&entry, fs::Permissions::from_mode(of_file)).unwrap(),
+        }
+    }
+    fs::set_permissions(folder, fs::Permissions::from_mode(of_folder)).unwrap();
+}
+
+/// Root may write everywhere, so as root the program runs as another user where that can be done.
+#[test]
+fn a_state_that_may_only_be_read_is_shown() {
+    let folder = states(&["a", "hidden"]);
+    let at = folder.path();
+    let program = at.join("tegula");
+    fs::copy(env!("CARGO_BIN_EXE_tegula"), &program).unwrap();
+    fs::set_permissions(at, fs::Permissions::from_mode(0o755)).unwrap();
+    let state = at.join("state");
+    allow_writing(&state, false);
+    let hidden = state.join("hidden");
+    fs::set_permissions(&hidden, fs::Permissions::from_mode(0o700)).unwrap();
+    for (words, code, parts) in [
+        (&["show", "--state=state", "--job=a"][..], 0, &["be\t1\nto\t1\n"][..]),
+        (&["state", "show", "state", "--job=a"], 0, &["job: wordcount"]),
+        (&["state", "verify", "state", "--job=a"], 0, &["a\twhole"]),
+        (&["state", "rm", "state", "--job=a"], 1, &["state/a: cannot be used as a state's folder"]),
+    ] {
+        let mut command = Command::new("setpriv");
+        if rustix::process::geteuid().is_root() {
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program);
+        } else {
+            fs::set_permissions(&hidden, fs::Permissions::from_mode(0o0)).unwrap();
+            command = Command::new(&program);
+        }
+        match command.args(words).current_dir(at).output() {
+            Ok(output) if output.status.code() != Some(127) => {
+                let said = [&output.stdout[..], &output.stderr[..]].concat();
+                let said = String::from_utf8_lossy(&said).into_owned();
+                assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
+                parts.iter().for_each(|part| assert!(said.contains(part), "{words:?}: {said}"));
+            }
+            _ => eprintln!("skipped: as root, and there is no setpriv"),
+        }
+    }
+    fs::set_permissions(&hidden, fs::Permissions::from_mode(0o755)).unwrap();
+    allow_writing(&state, true);
+}
