@@ -1,6 +1,7 @@
 //! `tegula state`: lists, shows, verifies and removes the states that runs have saved.
 
 use crate::arguments;
+use crate::exit;
 use crate::saved;
 use crate::session::Session;
 use crate::size;
@@ -9,7 +10,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tegula::state::{self, StateReport};
-use tegula::{Folders, Result};
+use tegula::{Error, Folders, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -53,38 +54,56 @@ impl OfJob {
 pub(crate) fn run(command: &Command) -> Result<()> {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    match command {
+    let faults = match command {
         Command::Ls { folder } => {
             let folders = arguments::folders(folder, None)?;
-            for job in state::jobs_of(&*folders)? {
-                let _ = match state::report(&*folders, &job)? {
+            of_each(&state::jobs_of(&*folders)?, |job| {
+                let _ = match state::report(&*folders, job)? {
                     Some(report) => writeln!(text, "{job}\t{}", summary(&report)),
                     None => writeln!(text, "{job}\tnothing saved"),
                 };
-            }
+                Ok(())
+            })
         }
         Command::Show(of) => {
             let (folders, jobs) = of.jobs()?;
-            for job in jobs {
-                match state::report(&*folders, &job)? {
+            of_each(&jobs, |job| {
+                match state::report(&*folders, job)? {
                     Some(report) => show(&report, &mut text),
                     None => text.push_str(&format!("{job}\n  nothing saved\n")),
                 }
-            }
+                Ok(())
+            })
         }
         Command::Verify(of) => {
             let (folders, jobs) = of.jobs()?;
-            for job in jobs {
-                let bytes = state::verify(&*folders, &job)?;
+            of_each(&jobs, |job| {
+                let bytes = state::verify(&*folders, job)?;
                 let _ = writeln!(text, "{job}\twhole, {} read", size::show(bytes));
-            }
+                Ok(())
+            })
         }
         Command::Rm(of) => {
             let (folders, jobs) = of.jobs()?;
-            jobs.iter().try_for_each(|job| state::remove(&*folders, job))?;
+            of_each(&jobs, |job| state::remove(&*folders, job))
         }
+    };
+    Session::command(|session| session.write(None, |sink| sink.write(text.as_bytes())))?;
+    ended(faults)
+}
+
+/// Does something with each job, and returns the faults: one job's hides no other job.
+fn of_each(jobs: &[String], mut of: impl FnMut(&str) -> Result<()>) -> Vec<Error> {
+    jobs.iter().filter_map(|job| of(job).err()).collect()
+}
+
+/// Says all faults but the last, with which the command ends.
+fn ended(mut faults: Vec<Error>) -> Result<()> {
+    let Some(last) = faults.pop() else { return Ok(()) };
+    for fault in faults {
+        exit::code(&Err(fault));
     }
-    Session::command(|session| session.write(None, |sink| sink.write(text.as_bytes())))
+    Err(last)
 }
 
 fn summary(report: &StateReport) -> String {

@@ -1,7 +1,8 @@
-//! `tegula state` and `tegula show` need no more than to read a state.
+//! `tegula state` and `tegula show` need no more than to read a state, and the fault of one job hides no other.
 
 use super::*;
 use std::os::unix::fs::PermissionsExt;
+use tegula::storage::{Disk, Folders};
 
 /// A folder with the states of these jobs.
 fn states(jobs: &[&str]) -> tempfile::TempDir {
@@ -13,6 +14,49 @@ fn states(jobs: &[&str]) -> tempfile::TempDir {
         answer(run.output().unwrap());
     }
     folder
+}
+
+fn on_state(folder: &Path, words: &[&str]) -> Output {
+    tegula()
+        .args(["state", words[0], "state"])
+        .args(&words[1..])
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_damaged_job_hides_no_other() {
+    let folder = states(&["a", "b", "c"]);
+    let at = folder.path();
+    write(at, "state/a/manifest", "what is no manifest");
+    for (command, told) in [("ls", "\tdone of"), ("show", "\n  done of"), ("verify", "\twhole")] {
+        let output = on_state(at, &[command]);
+        check_fault(&output, 1, &["state/a/manifest"]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        for job in ["b", "c"] {
+            assert!(text.contains(&format!("{job}{told}")), "{command}: {text}");
+        }
+    }
+    write(at, "state/c/manifest", "nor is this");
+    let output = on_state(at, &["ls"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), said.lines().count()), (Some(1), 2), "{said}");
+    assert!(said.contains("state/a/manifest") && said.contains("state/c/manifest"), "{said}");
+    check_fault(&on_state(at, &["verify", "--job=c"]), 1, &["state/c/manifest"]);
+    answer(on_state(at, &["verify", "--job=b"]));
+}
+
+#[test]
+fn jobs_that_are_in_use_are_kept_and_named() {
+    let folder = states(&["a", "b", "c"]);
+    let state = Disk::new(folder.path().join("state"));
+    let lock = Folders::folder(&state, "b").lock("lock").unwrap().unwrap();
+    check_fault(&on_state(folder.path(), &["rm"]), 1, &["state/b", "another run"]);
+    assert_eq!(names(&folder.path().join("state")), ["b"]);
+    drop(lock);
+    answer(on_state(folder.path(), &["rm"]));
+    assert_eq!(names(&folder.path().join("state")), Vec::<String>::new());
 }
 
 /// Makes all that is below a folder readable only, or writable again.
@@ -43,6 +87,11 @@ fn a_state_that_may_only_be_read_is_shown() {
         (&["show", "--state=state", "--job=a"][..], 0, &["be\t1\nto\t1\n"][..]),
         (&["state", "show", "state", "--job=a"], 0, &["job: wordcount"]),
         (&["state", "verify", "state", "--job=a"], 0, &["a\twhole"]),
+        (
+            &["state", "ls", "state"],
+            1,
+            &["a\tdone of", "state/hidden: cannot be used as a state's folder"],
+        ),
         (&["state", "rm", "state", "--job=a"], 1, &["state/a: cannot be used as a state's folder"]),
     ] {
         let mut command = Command::new("setpriv");
