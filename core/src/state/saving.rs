@@ -461,6 +461,7 @@ pub(super) fn find(
     identity: &Identity,
     plan: &Plan,
 ) -> Result<(StateFolder, Manifest)> {
+    check_parts(plan, state)?;
     let folder = state.open()?;
     let storage = &*folder.storage;
     let fingerprint = Fingerprint::of(plan)?;
@@ -475,6 +476,15 @@ pub(super) fn find(
         None => begin(state, identity, fingerprint, plan, storage)?,
     };
     Ok((folder, manifest))
+}
+
+/// Refuses a plan with parts that the state cannot be of, before there is a folder.
+fn check_parts(plan: &Plan, state: &State) -> Result<()> {
+    plan.parts.iter().try_for_each(|part| match part {
+        Part::Packed(_) if state.is_incremental() => Err(StateError::Packed.into()),
+        Part::Stream(stream) => Err(StateError::Stream { name: stream.name.clone() }.into()),
+        Part::Ranged(_) | Part::Packed(_) => Ok(()),
+    })
 }
 
 /// Whether the run begins the state anew: it finds tiles again, and the state is of a run of the same job that did not

@@ -9,7 +9,7 @@ use super::manifest::{Manifest, Piece, tiles_name};
 use crate::bad::Found;
 use crate::coverage::{ALL_FILES, Coverage, Ranges};
 use crate::encoding::Digest;
-use crate::error::{Result, StateError, StorageError};
+use crate::error::{Result, StorageError};
 use crate::facts::JobFacts;
 use crate::failure::Failure;
 use crate::job::Sees;
@@ -101,15 +101,6 @@ pub(crate) struct EngineParts<'r> {
     pub(crate) failure: &'r Failure,
 }
 
-/// Refuses a plan with parts that cannot be found again.
-fn check_parts(plan: &Plan) -> Result<()> {
-    plan.parts.iter().try_for_each(|part| match part {
-        Part::Ranged(_) => Ok(()),
-        Part::Packed(_) => Err(StateError::Packed.into()),
-        Part::Stream(stream) => Err(StateError::Stream { name: stream.name.clone() }.into()),
-    })
-}
-
 /// Returns the tiles of the last run, with the prints that its pieces have, and whether a note is of that run.
 fn remembered(
     manifest: &Manifest,
@@ -160,7 +151,6 @@ impl TileTable {
         (storage, note): (&dyn Storage, Option<&Note>),
         parts: EngineParts<'_>,
     ) -> Result<Tiles> {
-        check_parts(plan)?;
         let EngineParts { pool, blocks, failure } = parts;
         let hashing = incremental.hashing;
         let (remembered, is_noted) = remembered(manifest, storage, hashing, note)?;

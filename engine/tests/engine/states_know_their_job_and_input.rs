@@ -1,7 +1,8 @@
 //! A state knows its job by all fields of the identity, in their order, and its input by what was written of it: what is
 //! of another job is neither shown nor gone on with, and a refused run leaves the state's folder as it was.
 
-use crate::jobs::Words;
+use crate::jobs::{Words, offsets};
+use crate::packing::PACKINGS;
 use crate::support::{count_line, engine, error_saying, folder_of, text_of};
 use std::collections::BTreeMap;
 use std::fs;
@@ -145,4 +146,26 @@ fn a_file_that_changes_as_a_run_begins_leaves_a_whole_state() {
     assert!(verify(&disk, "job").unwrap() > 0 && report(&disk, "job").unwrap().unwrap().done);
     let saved = engine.job(&job).options(&options).saved().unwrap();
     assert!(text_of(&saved.output, count_line) == answer && run() == answer);
+}
+
+/// What a state cannot be of is known before anything is made.
+#[test]
+fn an_input_that_is_refused_leaves_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = tempfile::tempdir().unwrap();
+    fs::write(inputs.path().join("a.gz"), PACKINGS[0].pack(b"to be")).unwrap();
+    let engine = engine(1);
+    let packed = || Input::paths([inputs.path()]).unwrap();
+    let words = Words(WordClass::Whitespace);
+    let by_content = with_state(folder.path(), Some(Incremental::default()));
+    let refused = engine.job(&words).options(&by_content).run(packed());
+    error_saying(&engine, refused, &["compressed", "incremental state"]);
+    let by_place = with_state(folder.path(), None);
+    let refused = engine.job(&offsets()).options(&by_place).run(packed());
+    error_saying(&engine, refused, &["compressed"]);
+    for options in [&by_place, &by_content] {
+        let refused = engine.job(&words).options(options).run(Input::stdin());
+        error_saying(&engine, refused, &["a second time", "without a state"]);
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
