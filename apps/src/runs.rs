@@ -42,12 +42,18 @@ impl<'e> Runs<'e> {
     }
 
     /// Counts memory that a matrix takes, as part of the engine's limit, as long as what is returned lives.
-    pub(crate) fn reserve(&self, bytes: usize) -> Result<Reserved> {
-        self.engine.reserve(bytes, "a matrix")
+    ///
+    /// # Errors
+    /// Returns [`Error::Memory`](tegula::Error::Memory) if the limit does not allow it.
+    pub fn reserve(&self, bytes: usize) -> Result<Reserved> {
+        let mut counted = self.engine.reserve(0, "a matrix")?;
+        // A refusal counts what is in use already, such as other matrices.
+        counted.cover(bytes)?;
+        Ok(counted)
     }
 
     /// Counts it until the end of all runs.
-    pub(crate) fn keep(&mut self, held: Reserved) {
+    pub fn keep(&mut self, held: Reserved) {
         self.held.push(held);
     }
 

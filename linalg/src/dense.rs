@@ -16,10 +16,19 @@ impl Real for f64 {}
 /// Returns the numbers of little-endian bytes: the bytes themselves if they are aligned and in the
 /// machine's byte order, as large allocations mostly are.
 pub(crate) fn numbers<T: Real>(bytes: &[u8]) -> Cow<'_, [T]> {
-    match bytemuck::try_cast_slice(bytes) {
-        Ok(numbers) if cfg!(target_endian = "little") => Cow::Borrowed(numbers),
-        _ => Cow::Owned(T::read(bytes).collect()),
+    numbers_in_place(bytes).map_or_else(|| Cow::Owned(T::read(bytes).collect()), Cow::Borrowed)
+}
+
+/// Returns the bytes of the copy that [`numbers`] makes.
+pub(crate) fn copied_bytes<T: Real>(bytes: &[u8]) -> usize {
+    match numbers_in_place::<T>(bytes) {
+        Some(_) => 0,
+        None => bytes.len(),
     }
+}
+
+fn numbers_in_place<T: Real>(bytes: &[u8]) -> Option<&[T]> {
+    bytemuck::try_cast_slice(bytes).ok().filter(|_| cfg!(target_endian = "little"))
 }
 
 /// Lets `make` write numbers in place of their little-endian bytes, or elsewhere with a copy if the bytes

@@ -5,6 +5,7 @@ mod dense;
 mod ordered_sum;
 mod pca;
 mod product;
+mod room;
 
 pub use pca::Pca;
 pub use product::product;

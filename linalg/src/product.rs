@@ -3,7 +3,8 @@
 //! a map writes its block at its place in the result and emits the number of its elements. The pairs of the
 //! job then show that each was made once.
 
-use crate::dense::{Real, make_numbers, multiply, numbers, rows};
+use crate::dense::{Real, copied_bytes, make_numbers, multiply, numbers, rows};
+use crate::room::{bytes_of, reserve, zeros};
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use std::sync::Arc;
@@ -17,11 +18,11 @@ use tegula_machine::sync::Mutex;
 const BLOCK: (usize, usize) = (1024, 256);
 
 /// Multiplies `a` and `b`. Takes rows of `a` x columns of `a` x columns of `b` steps, shared by all
-/// workers; memory holds the three matrices.
+/// workers; memory holds the three matrices, and the result counts in the engine's limit until the end of all runs.
 ///
 /// # Errors
 /// Returns [`Error::Record`] if `a` does not have as many columns as `b` has rows, or if their numbers are
-/// not of the same type; and errors of running.
+/// not of the same type; [`Error::Memory`] if there is no room for the result; and errors of running.
 pub fn product(runs: &mut Runs<'_>, a: &Matrix, b: &Matrix) -> Result<Matrix> {
     let shape = |matrix: &Matrix| {
         format!("{} x {} of {}", matrix.rows, matrix.columns, matrix.element.name())
@@ -42,7 +43,13 @@ pub fn product(runs: &mut Runs<'_>, a: &Matrix, b: &Matrix) -> Result<Matrix> {
 }
 
 fn blocks<T: Real>(runs: &mut Runs<'_>, a: &Matrix, b: &Matrix) -> Result<Matrix> {
-    let mut bytes = vec![0; a.rows * b.row_bytes()];
+    let length = bytes_of(a.rows, b.columns, T::ELEMENT.bytes())?;
+    runs.keep(runs.reserve(length)?);
+    let mut bytes = zeros::<u8>(length)?;
+    let copies = [copied_bytes::<T>(&a.bytes), copied_bytes::<T>(&b.bytes)];
+    // A result that numbers cannot be written into is made elsewhere, and then copied by way of other bytes.
+    let made = 2 * copied_bytes::<T>(&bytes);
+    let _copies = reserve(runs, &[copies[0], copies[1], made])?;
     let (left, right) = (numbers(&a.bytes), numbers(&b.bytes));
     make_numbers::<T, _>(&mut bytes, |result| {
         let (a, b) = (rows(&left, a.columns), rows(&right, b.columns));

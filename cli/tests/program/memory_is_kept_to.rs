@@ -110,6 +110,27 @@ fn too_little_is_refused_with_the_least_that_would_do() {
     assert!(!out.exists());
 }
 
+/// A product can be larger than all that was read.
+#[cfg(feature = "linalg")]
+#[test]
+fn a_matrix_for_which_there_is_no_room_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let matmul = |rows: usize, more: &[&str]| {
+        write(folder, "column", "1\n".repeat(rows));
+        write(folder, "row", "1 ".repeat(rows) + "\n");
+        let mut run = tegula();
+        run.args(["matmul", "column", "row", "-j2", "--stats-json=stats"]).args(more);
+        run.current_dir(folder).output().unwrap()
+    };
+    check_fault(&matmul(6000, &["--memory=60M"]), 1, &["memory budget", "--memory"]);
+    let fits = matmul(1000, &["--memory=60M"]);
+    assert!(
+        answer(fits) == ("1.0".to_owned() + &"\t1.0".repeat(999) + "\n").repeat(1000).as_bytes()
+    );
+    assert!(stats(folder)["memory_resident_peak"].as_u64().unwrap() <= 60 << 20);
+}
+
 #[test]
 fn a_scratch_folder_that_is_not_there_is_named() {
     let folder = tempfile::tempdir().unwrap();

@@ -63,3 +63,12 @@ fn of_no_rows_there_are_none() {
     let found = same(|runs| product(runs, &none, &Matrix::of(2, &[1.0; 6])).unwrap());
     assert_eq!((found.rows, found.columns), (0, 2));
 }
+
+/// Of two small files: 200 TB, for which there are not even addresses.
+#[test]
+fn one_for_which_there_is_no_memory_is_an_error() {
+    let ones = vec![1.0; 5_000_000];
+    let (column, row) = (Matrix::of(1, &ones), Matrix::of(ones.len(), &ones));
+    let said = same(|runs| product(runs, &column, &row).unwrap_err().to_string());
+    assert!(said.contains("gave no memory for a matrix (200000000000000 bytes)"), "{said}");
+}
