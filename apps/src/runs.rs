@@ -133,6 +133,11 @@ impl<'e> Runs<'e> {
         result
     }
 
+    /// Number of workers that tasks run on.
+    pub fn workers(&self) -> usize {
+        self.engine.workers()
+    }
+
     /// Returns whether devices work beside the cores.
     pub fn has_devices(&self) -> bool {
         !self.options.devices.is_empty()

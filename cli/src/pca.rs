@@ -38,24 +38,25 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
             let matrix = Matrix::read(runs, input)?;
             Pca::of(runs, &matrix, flags.components.unwrap_or(usize::MAX))
         })?;
-        let mut text = Vec::new();
-        line(&mut text, "mean", &pca.means);
-        if flags.covariance {
-            pca.covariance
-                .chunks_exact(pca.means.len())
-                .for_each(|row| line(&mut text, "covariance", row));
-        }
-        if !pca.components.is_empty() {
-            line(&mut text, "variance", &pca.variances);
-        }
-        pca.components.iter().for_each(|component| line(&mut text, "component", component));
-        run.write(|sink| sink.write(&text))
+        run.write(|sink| {
+            let mut put = |name: &str, numbers: &[f64]| sink.write(&line(name, numbers));
+            put("mean", &pca.means)?;
+            if flags.covariance {
+                let mut rows = pca.covariance.chunks_exact(pca.means.len());
+                rows.try_for_each(|row| put("covariance", row))?;
+            }
+            if !pca.components.is_empty() {
+                put("variance", &pca.variances)?;
+            }
+            pca.components.iter().try_for_each(|component| put("component", component))
+        })
     })
 }
 
-fn line(text: &mut Vec<u8>, name: &str, numbers: &[f64]) {
+fn line(name: &str, numbers: &[f64]) -> Vec<u8> {
+    let mut text = name.as_bytes().to_vec();
     // Writing to a vector cannot fail.
-    let _ = write!(text, "{name}");
     let _ = numbers.iter().try_for_each(|number| write!(text, "\t{number:?}"));
     text.push(b'\n');
+    text
 }

@@ -5,13 +5,17 @@
 
 use crate::dense::{rows, squares};
 use crate::ordered_sum::OrderedSum;
-use faer::Side;
+use crate::room::bytes_of;
+use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd_scratch};
+use faer::{Side, Spec};
 use tegula::{Combine, Error, Place, Result, Sum};
 use tegula_apps::{Matrix, Runs};
 use tegula_machine::sync::Mutex;
 
 /// The fewest and the most rows of a task: enough that a product of columns justifies the cost of its sum.
 const BLOCK_ROWS: (usize, usize) = (256, 4096);
+
+const NUMBER_BYTES: usize = size_of::<f64>();
 
 /// Principal components of rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,11 +34,12 @@ pub struct Pca {
 impl Pca {
     /// Computes the first `count` components of the rows of a matrix, or as many as it has columns. Takes
     /// rows x columns^2 steps, shared by all workers, and columns^3 on one processor if any components are
-    /// wanted. Memory holds the matrix, and a few times columns^2 numbers.
+    /// wanted. Memory holds the matrix, and a few times columns^2 numbers, which count in the engine's limit.
     ///
     /// # Errors
     /// Returns [`Error::Record`] if there are fewer than two rows, a number is not finite, a covariance is beyond the
-    /// largest number, or the decomposition does not converge; and errors of running.
+    /// largest number, or the decomposition does not converge; [`Error::Memory`] if there is no room for the numbers; and
+    /// errors of running.
     pub fn of(runs: &mut Runs<'_>, matrix: &Matrix, count: usize) -> Result<Pca> {
         if matrix.rows < 2 {
             return Err(fault("fewer than two rows do not spread; give more"));
@@ -42,12 +47,23 @@ impl Pca {
         matrix.check_finite(runs)?;
         let blocks =
             Blocks { matrix, rows: matrix.rows.div_ceil(16).clamp(BLOCK_ROWS.0, BLOCK_ROWS.1) };
+        let columns = matrix.columns;
+        // Whatever is made of pairs of columns has a size.
+        bytes_of(columns, columns, NUMBER_BYTES)?;
+        // Each worker has the numbers of a block in double precision.
+        let block_bytes = bytes_of(blocks.rows.min(matrix.rows), columns, NUMBER_BYTES)?;
+        let in_work = runs.reserve(block_bytes.saturating_mul(runs.workers()))?;
         let means = means(runs, &blocks)?;
         let covariance = covariance(runs, &blocks, &means)?;
         if !means.iter().chain(&covariance).all(|number| number.is_finite()) {
             return Err(fault("sums beyond the largest number; scale the columns down"));
         }
-        let (components, variances) = components(&covariance, matrix.columns, count)?;
+        drop(in_work);
+        let count = count.min(columns);
+        let _decomposing =
+            runs.reserve(if count == 0 { 0 } else { bytes_to_decompose(columns)? })?;
+        runs.keep(runs.reserve(bytes_of(count, columns, NUMBER_BYTES)?)?);
+        let (components, variances) = components(&covariance, columns, count)?;
         Ok(Pca { means, covariance, components, variances })
     }
 }
@@ -95,18 +111,19 @@ fn means(runs: &mut Runs<'_>, blocks: &Blocks<'_>) -> Result<Vec<f64>> {
 fn covariance(runs: &mut Runs<'_>, blocks: &Blocks<'_>, means: &[f64]) -> Result<Vec<f64>> {
     let columns = means.len();
     // A sum of floats depends on its order, so it takes the blocks' products in the order of the blocks.
-    let sum = Mutex::new(OrderedSum::new(columns * columns));
+    let sum = Mutex::new(OrderedSum::new(columns * columns, runs.reserve(0)?)?);
     runs.tasks(blocks.count(), |block| {
         let mut about = blocks.numbers(block);
         for row in about.chunks_exact_mut(columns) {
             row.iter_mut().zip(means).for_each(|(value, mean)| *value -= mean);
         }
-        let mut products = vec![0.0; columns * columns];
+        let mut products = sum.lock().begin()?;
         squares(rows(&about, columns), &mut products);
         sum.lock().add(block, products);
         Ok(())
     })?;
-    let mut covariance = sum.into_inner().finish();
+    let (mut covariance, counted) = sum.into_inner().finish()?;
+    runs.keep(counted);
     for row in 0..columns {
         for column in 0..=row {
             let value = covariance[row * columns + column] / (blocks.matrix.rows - 1) as f64;
@@ -115,6 +132,16 @@ fn covariance(runs: &mut Runs<'_>, blocks: &Blocks<'_>, means: &[f64]) -> Result
         }
     }
     Ok(covariance)
+}
+
+/// Returns the bytes that the decomposition of a symmetric matrix takes beside it: the eigenvectors, and faer's memory to
+/// work in.
+fn bytes_to_decompose(size: usize) -> Result<usize> {
+    let vectors = bytes_of(size, size, NUMBER_BYTES)?;
+    let (with_vectors, parameters) = (ComputeEigenvectors::Yes, Spec::default());
+    let par = faer::get_global_parallelism();
+    let work = self_adjoint_evd_scratch::<f64>(size, with_vectors, par, parameters);
+    Ok(vectors.saturating_add(work.unaligned_bytes_required()))
 }
 
 /// Returns the leading eigenvectors and eigenvalues of a symmetric matrix.

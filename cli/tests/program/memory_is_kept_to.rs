@@ -129,6 +129,17 @@ fn a_matrix_for_which_there_is_no_room_is_refused() {
         answer(fits) == ("1.0".to_owned() + &"\t1.0".repeat(999) + "\n").repeat(1000).as_bytes()
     );
     assert!(stats(folder)["memory_resident_peak"].as_u64().unwrap() <= 60 << 20);
+    let row =
+        |number: usize| (0..800).map(|at| format!("{} ", number * at % 7)).collect::<String>();
+    write(folder, "rows", (0..20).map(|number| row(number) + "\n").collect::<String>());
+    let pca = |memory: &str| {
+        let mut run = tegula();
+        run.args(["pca", "rows", "-j2", "--stats-json=stats", "--memory", memory]);
+        run.current_dir(folder).output().unwrap()
+    };
+    check_fault(&pca("40M"), 1, &["memory budget", "--memory"]);
+    answer(pca("80M"));
+    assert!(stats(folder)["memory_resident_peak"].as_u64().unwrap() <= 80 << 20);
 }
 
 #[test]
