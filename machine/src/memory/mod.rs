@@ -32,7 +32,10 @@ pub use home::work_in;
 pub use input::{InputBuffer, OVERREAD_BYTES};
 pub use mapped::MappedFiles;
 pub use reserved::Reserved;
-pub use system::{available_bytes, available_bytes_below, resident_bytes, resident_peak_bytes};
+pub use system::{
+    allowed_bytes, allowed_bytes_below, available_bytes, available_bytes_below, resident_bytes,
+    resident_peak_bytes,
+};
 pub use values::KeptValues;
 pub use values::ValueStore;
 

@@ -39,25 +39,49 @@ pub fn available_bytes_below(root: &Path) -> u64 {
     left.min().unwrap_or(u64::MAX).min(machine)
 }
 
-/// Version 2; a group without a limit has `max`.
-fn second(group: &Path) -> Option<u64> {
-    left(group, ["memory.max", "memory.current"], ["inactive_file ", "active_file "])
+/// Returns the memory that this process may take in all, whatever is in use now: that of the machine, and no more than its
+/// control groups allow. `u64::MAX` if the system does not report it.
+pub fn allowed_bytes() -> u64 {
+    allowed_bytes_below(Path::new("/"))
 }
 
-/// Version 1, where a group without a limit has one that no machine reaches.
+/// As [`allowed_bytes`], of a machine whose `proc` and `sys` are below `root`.
+pub fn allowed_bytes_below(root: &Path) -> u64 {
+    let machine = match kib_in(&root.join("proc/meminfo"), "MemTotal:") {
+        0 => u64::MAX,
+        bytes => bytes,
+    };
+    let groups = control_group::folders(root, "memory").into_iter();
+    let limits = groups.filter_map(|group| {
+        let limit = |name: &str| number_in(&group.join(name));
+        limit(SECOND[0]).or_else(|| limit(FIRST[0]))
+    });
+    limits.min().unwrap_or(u64::MAX).min(machine)
+}
+
+/// The files of a group's limit and use, in both versions. A group without a limit has `max` in version 2, and one that no
+/// machine reaches in version 1.
+const SECOND: [&str; 2] = ["memory.max", "memory.current"];
+const FIRST: [&str; 2] = ["memory.limit_in_bytes", "memory.usage_in_bytes"];
+
+fn second(group: &Path) -> Option<u64> {
+    left(group, SECOND, ["inactive_file ", "active_file "])
+}
+
 fn first(group: &Path) -> Option<u64> {
-    let sizes = ["memory.limit_in_bytes", "memory.usage_in_bytes"];
-    left(group, sizes, ["total_inactive_file ", "total_active_file "])
+    left(group, FIRST, ["total_inactive_file ", "total_active_file "])
 }
 
 /// Returns what a group's limit leaves. Pages of files count as left, as they do in `MemAvailable`.
 fn left(group: &Path, [limit, used]: [&str; 2], of_files: [&str; 2]) -> Option<u64> {
-    let text = |name: &str| fs::read_to_string(group.join(name)).ok();
-    let number = |name: &str| text(name)?.trim().parse::<u64>().ok();
-    let (limit, used) = (number(limit)?, number(used)?);
-    let stat = text("memory.stat").unwrap_or_default();
+    let (limit, used) = (number_in(&group.join(limit))?, number_in(&group.join(used))?);
+    let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
     let pages =
         |field: &str| stat.lines().find_map(|line| line.strip_prefix(field)?.parse::<u64>().ok());
     let cached: u64 = of_files.into_iter().filter_map(pages).sum();
     Some(limit.saturating_sub(used.saturating_sub(cached)))
+}
+
+fn number_in(path: &Path) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
 }

@@ -2,7 +2,7 @@
 
 use crate::put;
 use std::path::Path;
-use tegula_machine::memory::available_bytes_below;
+use tegula_machine::memory::{allowed_bytes_below, available_bytes_below};
 
 const GIB: u64 = 1 << 30;
 
@@ -54,4 +54,24 @@ fn groups_of_the_first_version_count_too() {
         "inactive_file 7\ntotal_inactive_file 1073741824",
     );
     assert_eq!(available_bytes_below(root), GIB);
+}
+
+/// What is in use now may be free by the time that it matters.
+#[test]
+fn what_is_allowed_in_all_is_the_least_limit() {
+    let tree = tempfile::tempdir().unwrap();
+    let root = tree.path();
+    assert_eq!(allowed_bytes_below(root), u64::MAX);
+    machine(root);
+    assert_eq!(allowed_bytes_below(root), 16 * GIB);
+    put(root, "proc/self/cgroup", "0::/pod/box");
+    put(root, "sys/fs/cgroup/pod/box/memory.max", "max");
+    put(root, "sys/fs/cgroup/pod/memory.max", "2147483648");
+    put(root, "sys/fs/cgroup/pod/memory.current", "1610612736");
+    assert_eq!(allowed_bytes_below(root), 2 * GIB);
+    put(root, "proc/self/cgroup", "9:memory:/a");
+    assert_eq!(allowed_bytes_below(root), 16 * GIB);
+    put(root, "sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712");
+    put(root, "sys/fs/cgroup/memory/a/memory.limit_in_bytes", "4294967296");
+    assert_eq!(allowed_bytes_below(root), 4 * GIB);
 }

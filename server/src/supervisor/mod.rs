@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tegula::Topology;
 use tegula::schedule::Placement;
+use tegula_machine::memory::allowed_bytes;
 use tokio::sync::watch;
 
 /// How long a job may need to stop when it is cancelled.
@@ -565,12 +566,14 @@ fn checked_priority(priority: i32) -> Result<i32> {
     }
 }
 
-/// Returns three quarters of the memory that the machine, or this process's control group, has.
+/// The memory of a machine that does not say how much it has.
+const UNKNOWN_BYTES: u64 = 4 << 30;
+
+/// Returns three quarters of the memory that the machine has, or that this process's control groups allow.
 fn machine_bytes() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-    let total = total.and_then(|kb| kb.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").unwrap_or_default();
-    let limit = group.trim().parse::<u64>().unwrap_or(u64::MAX);
-    (total.unwrap_or(4 << 20) * 1024).min(limit) / 4 * 3
+    let bytes = match allowed_bytes() {
+        u64::MAX => UNKNOWN_BYTES,
+        bytes => bytes,
+    };
+    bytes / 4 * 3
 }
