@@ -2,10 +2,10 @@
 //! digests, in constant time; cookies are signed and expire, and nothing of them is kept.
 
 use crate::Fault;
-use crate::store::{random, write_secret};
+use crate::store::{new_secret, random};
 use std::fs;
-use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -36,34 +36,35 @@ pub(crate) struct Auth {
     cookie: String,
 }
 
-/// Reads the token in a file that only its owner can read, or makes one where there is none.
+/// Reads the token in a file that only its owner can read, or in a pipe, or makes one where there is nothing.
 ///
 /// # Errors
-/// [`Fault`] if others can read the file, or it has no token, or it cannot be read or made. It is never replaced.
+/// [`Fault`] if others can read the file, or it has no token, or it cannot be read or made. What is there is never written
+/// to.
 pub fn token_in(path: &Path) -> Result<String, Fault> {
     let fault = |cause: &str| Fault(format!("{}: {cause}", path.display()));
+    let unreadable = |cause: io::Error| fault(&format!("cannot read the token: {cause}"));
     match fs::metadata(path) {
-        Ok(found) if found.len() > 0 => {
+        Ok(found) if found.is_file() || found.file_type().is_fifo() => {
             if found.mode() & 0o077 != 0 {
                 return Err(fault(
                     "others can read this token; chmod 600 the file, or remove it to have another token made",
                 ));
             }
-            let token = fs::read_to_string(path)
-                .map_err(|cause| fault(&format!("cannot read the token: {cause}")))?;
-            return match token.trim() {
+            match fs::read_to_string(path).map_err(unreadable)?.trim() {
+                "" => Err(fault("no token is in it; remove it to have one made")),
                 token if token.len() >= TOKEN_LEAST => Ok(token.to_owned()),
                 _ => Err(fault("a token has at least 16 characters")),
-            };
+            }
         }
-        Err(cause) if cause.kind() != ErrorKind::NotFound => {
-            return Err(fault(&format!("cannot read the token: {cause}")));
+        Ok(_) => Err(fault("is no file; give a file for the token")),
+        Err(cause) if cause.kind() == ErrorKind::NotFound => {
+            let token = hex(&random()?);
+            new_secret(path, format!("{token}\n").as_bytes())?;
+            Ok(token)
         }
-        _ => {}
+        Err(cause) => Err(unreadable(cause)),
     }
-    let token = hex(&random()?);
-    write_secret(path, format!("{token}\n").as_bytes())?;
-    Ok(token)
 }
 
 impl User {
@@ -171,6 +172,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     fn auth() -> Auth {
         let users =
@@ -194,6 +196,39 @@ mod tests {
         for wrong in [&changed, "tegula-80=", "tegula-80=9999999999999.00", ""] {
             assert_eq!(name(auth.of_cookies(wrong)), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_token_is_made_where_there_is_nothing_and_nothing_is_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let made = token_in(&path).unwrap();
+        assert!(made.len() >= TOKEN_LEAST && token_in(&path).unwrap() == made);
+        let is_private = fs::metadata(&path).unwrap().mode() & 0o777 == 0o600;
+        fs::write(&path, "").unwrap();
+        let said = token_in(&path).unwrap_err().0;
+        assert!(is_private && said.contains("no token is in it"), "{said}");
+        assert_eq!(fs::read(&path).unwrap(), b"");
+        for (what, says) in [(folder.path(), "is no file"), (Path::new("/dev/null"), "is no file")]
+        {
+            let before = fs::metadata(what).unwrap().mode();
+            let said = token_in(what).unwrap_err().0;
+            assert!(said.contains(says), "{said}");
+            assert_eq!(fs::metadata(what).unwrap().mode(), before);
+        }
+    }
+
+    #[test]
+    fn a_token_may_come_through_a_pipe() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        let writer = std::thread::spawn({
+            let path = path.clone();
+            move || fs::write(path, "0123456789abcdef\n").unwrap()
+        });
+        assert_eq!(token_in(&path).unwrap(), "0123456789abcdef");
+        writer.join().unwrap();
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::Fault;
 use crate::fields::Fields;
 use crate::job::Job;
 use rustix::fs::{FlockOperation, flock};
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::num::NonZero;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -244,9 +244,17 @@ fn write_whole(path: &Path, text: &[u8]) -> Result<(), Fault> {
 
 /// Writes a file that only its owner can read.
 pub(crate) fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
-    let write = || -> io::Result<()> {
-        let mut file =
-            File::options().create(true).truncate(true).write(true).mode(0o600).open(path)?;
+    write_private(path, File::options().create(true).truncate(true), bytes)
+}
+
+/// As [`write_secret`], where there is no file.
+pub(crate) fn new_secret(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
+    write_private(path, File::options().create_new(true), bytes)
+}
+
+fn write_private(path: &Path, options: &mut OpenOptions, bytes: &[u8]) -> Result<(), Fault> {
+    let mut write = || -> io::Result<()> {
+        let mut file = options.write(true).mode(0o600).open(path)?;
         // It may have been there before, readable for others.
         file.set_permissions(fs::Permissions::from_mode(0o600))?;
         file.write_all(bytes)?;
