@@ -1,6 +1,7 @@
 //! The numbers of map tasks: those that Hadoop gives, the largest split first and splits of one size in the order of
 //! the input. Tiles of jobs without reducers, whose part files have these numbers, are splits, so each file is cut at
-//! multiples of a split. Pieces of streams and of compressed files are not known before they come, and get the numbers after.
+//! multiples of a split. Pieces of streams and of compressed files are not known before they come, and take what number is
+//! left; their part files are put in order when all of them are there.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -17,6 +18,8 @@ struct Left {
     of_splits: HashMap<(u32, u64), usize>,
     /// The first number of pieces that were not known before.
     next: usize,
+    /// The files of tasks, where in them each begins, and its number.
+    taken: Vec<(u32, u64, usize)>,
 }
 
 impl Numbers {
@@ -34,17 +37,28 @@ impl Numbers {
         let numbered = splits.into_iter().zip(0..);
         let of_splits =
             numbered.map(|((file, split, _), number)| ((file, split), number)).collect();
-        Numbers { split_bytes, left: Mutex::new(Left { of_splits, next }) }
+        Numbers { split_bytes, left: Mutex::new(Left { of_splits, next, taken: Vec::new() }) }
     }
 
     /// Returns the number of the task whose input begins there. No two tasks get the same.
     pub(crate) fn take(&self, file: u32, offset: u64) -> usize {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let known = left.of_splits.remove(&(file, offset / self.split_bytes));
-        known.unwrap_or_else(|| {
-            left.next += 1;
-            left.next - 1
-        })
+        let number = known.unwrap_or(left.next);
+        left.next += usize::from(known.is_none());
+        left.taken.push((file, offset, number));
+        number
+    }
+
+    /// Returns the numbers of tasks whose part files are out of order, each with the one that is wanted: the part files of
+    /// a file have numbers in the order of its pieces.
+    pub(crate) fn out_of_order(&self) -> Vec<(usize, usize)> {
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut pieces, mut numbers) = (left.taken.clone(), left.taken.clone());
+        pieces.sort_unstable();
+        numbers.sort_unstable_by_key(|&(file, _, number)| (file, number));
+        let both = pieces.iter().zip(&numbers).map(|((.., taken), (.., wanted))| (*taken, *wanted));
+        both.filter(|(taken, wanted)| taken != wanted).collect()
     }
 
     /// Returns the numbers of splits in which no record begins, so that they were no task.
@@ -64,6 +78,16 @@ mod tests {
         let taken = [(1, 0), (1, 13), (1, 20), (0, 0), (2, 0), (2, 100)];
         let taken = taken.map(|(file, offset)| numbers.take(file, offset));
         assert_eq!(taken, [0, 1, 3, 2, 4, 5]);
-        assert!(numbers.left().is_empty());
+        assert!(numbers.left().is_empty() && numbers.out_of_order().is_empty());
+    }
+
+    #[test]
+    fn pieces_that_came_in_another_order_are_put_in_order() {
+        let numbers = Numbers::new(&[Some(20), Some(10)], 10);
+        for (file, offset) in [(0, 30), (1, 0), (0, 0), (0, 20), (0, 10)] {
+            numbers.take(file, offset);
+        }
+        // File 0 took 3, 0, 4 and 1 for its pieces from 30, 0, 20 and 10 on, and file 1 took 2.
+        assert_eq!(numbers.out_of_order(), [(4, 3), (3, 4)]);
     }
 }

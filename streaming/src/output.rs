@@ -80,12 +80,29 @@ impl OutputFolder {
 
     /// Begins a part file.
     pub(crate) fn part(&self, number: usize, codec: Codec, is_lazy: bool) -> Result<Part> {
-        let path = self.folder.join(format!("part-{number:05}{}", codec.extension()));
+        let path = self.folder.join(part_name(number, codec));
         let mut part = Part { path, codec, to: None, buffer: Vec::new(), bytes: 0 };
         if !is_lazy {
             part.open()?;
         }
         Ok(part)
+    }
+
+    /// Gives part files other numbers. Each number that is taken is also given.
+    pub(crate) fn renumber(&self, numbers: &[(usize, usize)], codec: Codec) -> Result<()> {
+        let aside = self.of_tasks();
+        let move_all = || {
+            fs::create_dir_all(&aside)?;
+            for (taken, _) in numbers {
+                let name = part_name(*taken, codec);
+                move_if_there(&self.folder.join(&name), &aside.join(&name))?;
+            }
+            numbers.iter().try_for_each(|(taken, wanted)| {
+                let from = aside.join(part_name(*taken, codec));
+                move_if_there(&from, &self.folder.join(part_name(*wanted, codec)))
+            })
+        };
+        Ok(move_all().map_err(|cause| OutputError::Write { path: self.folder.clone(), cause })?)
     }
 
     /// Returns the folder in which tasks have theirs for files that go into the answer: renamed, they are there.
@@ -126,6 +143,18 @@ impl OutputFolder {
         let parent = self.path.parent().unwrap_or(Path::new("/"));
         let _ = File::open(parent).and_then(|parent| parent.sync_all());
         Ok(())
+    }
+}
+
+fn part_name(number: usize, codec: Codec) -> String {
+    format!("part-{number:05}{}", codec.extension())
+}
+
+/// Moves a part file; with lazy output, there may be none.
+fn move_if_there(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::rename(from, to) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        moved => moved,
     }
 }
 

@@ -126,10 +126,12 @@ impl Settings {
         stats.spilled_bytes += sorted.iter().map(SortedPairs::spilled_bytes).sum::<u64>();
         let pairs = Pairs::new(&answer, sorted, self.parts)?;
         let counters = reduce(host.engine, &reducing, &tasks, (&self, &early), &pairs, &output)?;
-        if self.is_map_only() && !self.is_lazy {
-            for number in numbers.left() {
-                output.part(number, self.codec, false)?.finish()?;
-            }
+        if self.is_map_only() {
+            output.renumber(&numbers.out_of_order(), self.codec)?;
+            let left = if self.is_lazy { Vec::new() } else { numbers.left() };
+            left.into_iter().try_for_each(|number| {
+                output.part(number, self.codec, false)?.finish().map(drop)
+            })?;
         }
         let report =
             Report { job_id: tasks.job_id(), output: output.path().to_path_buf(), counters, stats };

@@ -4,6 +4,7 @@
 use super::Place;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::process::Command;
 
 /// Lines of `word number`, drawn by a linear congruence.
 fn lines(count: u32) -> String {
@@ -139,6 +140,29 @@ fn part_files_of_mappers_are_in_the_order_of_the_input() {
                 let expected = text.split_inclusive('\n').map(str::to_owned);
                 assert!(of_file.eq(expected), "{name}: {options:?}, {workers} workers");
             }
+        }
+    }
+}
+
+/// Of a compressed file, nobody knows how many pieces there are before they come.
+#[test]
+fn so_are_those_of_compressed_files() {
+    let text = |letter: char| -> String {
+        (0..120_000).map(|number| format!("{letter}{number:06}\n")).collect()
+    };
+    let (a, b) = (text('a'), text('b'));
+    let place = Place::with(&[("in/a", a.as_bytes()), ("in/b", b.as_bytes())]);
+    let mut gzip = Command::new("gzip");
+    assert!(gzip.args(["in/a", "in/b"]).current_dir(place.path("")).status().unwrap().success());
+    for workers in ["1", "2", "4"] {
+        let job = ["-mapper", "cat", "-reducer", "NONE", "--workers", workers];
+        let parts = place.answer(&[&job[..], &["--split", "40k", "--tile", "120k"]].concat());
+        assert!(parts.len() > 20, "{}", parts.len());
+        let answer: String = parts.into_values().collect();
+        for text in [&a, &b] {
+            let of_file = answer.split_inclusive('\n').filter(|line| line[..1] == text[..1]);
+            let of_file: String = of_file.map(|line| line.replace('\t', "")).collect();
+            assert!(of_file == *text, "{workers} workers");
         }
     }
 }
