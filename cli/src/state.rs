@@ -88,8 +88,10 @@ pub(crate) fn run(command: &Command) -> Result<()> {
             of_each(&jobs, |job| state::remove(&*folders, job))
         }
     };
-    Session::command(|session| session.write(None, |sink| sink.write(text.as_bytes())))?;
-    ended(faults)
+    let written =
+        Session::command(|session| session.write(None, |sink| sink.write(text.as_bytes())));
+    // Faults are told, whatever becomes of the text.
+    ended(faults).and(written)
 }
 
 /// Does something with each job, and returns the faults: one job's hides no other job.
