@@ -18,8 +18,12 @@ pub(crate) struct Listed {
     pub(crate) empty: Vec<PathBuf>,
 }
 
-/// Looks up what `-input` names. `others` looks up what is no local path.
-pub(crate) fn list(inputs: &[String], others: &dyn Fn(&str) -> Result<Input>) -> Result<Listed> {
+/// Looks up what `-input` names. `others` looks up what is no local path. `plain`: compressed files are read as they are.
+pub(crate) fn list(
+    inputs: &[String],
+    others: &dyn Fn(&str) -> Result<Input>,
+    plain: bool,
+) -> Result<Listed> {
     let mut listed = Listed::default();
     for text in inputs {
         let text = without_scheme(text);
@@ -32,7 +36,7 @@ pub(crate) fn list(inputs: &[String], others: &dyn Fn(&str) -> Result<Input>) ->
         for pattern in without_braces(text) {
             match pattern.contains("://") {
                 true => listed.add_elsewhere(&pattern, others(&pattern)?),
-                false => listed.add_local(&pattern)?,
+                false => listed.add_local(&pattern, plain)?,
             }
         }
     }
@@ -65,7 +69,7 @@ impl Listed {
         self.input.append(found);
     }
 
-    fn add_local(&mut self, pattern: &str) -> Result<()> {
+    fn add_local(&mut self, pattern: &str, plain: bool) -> Result<()> {
         let found = Input::patterns([OsString::from(pattern)])?;
         let shown = literal_parts(pattern);
         let mut paths = Vec::new();
@@ -74,7 +78,7 @@ impl Listed {
             if hidden {
                 continue;
             }
-            if is_empty(&file) {
+            if file.bytes() == Some(0) || !plain && is_empty_gzip(&file) {
                 self.empty.push(file.name().to_path_buf());
             } else {
                 self.bytes.push(file.bytes());
@@ -90,18 +94,15 @@ impl Listed {
 /// A gzip file without content has little more than its header.
 const EMPTY_GZIP_BYTES_MOST: u64 = 512;
 
-/// Returns whether a file has no content, unpacked if it is compressed by gzip. What cannot be read is for the run to tell.
-fn is_empty(file: &InputFile<'_>) -> bool {
+/// Returns whether a file is compressed by gzip and has no content. What cannot be read is for the run to tell.
+fn is_empty_gzip(file: &InputFile<'_>) -> bool {
     let ends_at_once = |path: &Path| -> io::Result<bool> {
         let mut packed = Vec::new();
         File::open(path)?.take(EMPTY_GZIP_BYTES_MOST).read_to_end(&mut packed)?;
         Ok(packed.starts_with(GZIP) && MultiGzDecoder::new(&*packed).read(&mut [0])? == 0)
     };
-    match file.bytes() {
-        Some(0) => true,
-        Some(..=EMPTY_GZIP_BYTES_MOST) => ends_at_once(file.name()).unwrap_or(false),
-        _ => false,
-    }
+    file.bytes().is_some_and(|bytes| bytes <= EMPTY_GZIP_BYTES_MOST)
+        && ends_at_once(file.name()).unwrap_or(false)
 }
 
 fn is_hidden(part: &Component<'_>) -> bool {
@@ -186,7 +187,7 @@ mod tests {
         };
         let list = |pattern: &str| {
             let url = format!("s3://_bucket/_in{pattern}");
-            let listed = list(&[url], &others).unwrap();
+            let listed = list(&[url], &others, false).unwrap();
             let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
             let files: Vec<String> = listed.input.listing().map(|file| name(file.name())).collect();
             assert_eq!(listed.bytes.len(), files.len());
@@ -212,7 +213,7 @@ mod tests {
             fs::write(folder.join(name), text).unwrap();
         }
         let names = |pattern: &str| {
-            let listed = list(&[pattern.to_owned()], &|_| Ok(Input::default())).unwrap();
+            let listed = list(&[pattern.to_owned()], &|_| Ok(Input::default()), false).unwrap();
             let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
             let files: Vec<String> = listed.input.listing().map(|file| name(file.name())).collect();
             (files, listed.empty.iter().map(|path| name(path)).collect::<Vec<_>>())

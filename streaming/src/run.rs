@@ -84,7 +84,7 @@ impl Settings {
         }
         self.settle(&host);
         let output = OutputFolder::at(&self.output)?;
-        let mut listed = list(&self.inputs, others)?;
+        let mut listed = list(&self.inputs, others, host.options.plain)?;
         let empty: Vec<&[u8]> =
             listed.empty.iter().map(|path| path.as_os_str().as_bytes()).collect();
         let list_of_empty = u32::try_from(listed.bytes.len()).unwrap_or(u32::MAX);

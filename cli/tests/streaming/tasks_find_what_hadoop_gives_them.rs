@@ -197,6 +197,12 @@ fn a_compressed_file_without_content_is_a_task() {
     assert!(gzip.args(["in/b", "in/c"]).current_dir(place.path("")).status().unwrap().success());
     let mapper = "sh -c 'cat; echo ${mapreduce_map_input_file##*/}'";
     assert_eq!(place.single(&["-mapper", mapper]), "a\t\nb.gz\t\nc.gz\t\nline\t\n");
+    // As it is, it has content.
+    let bytes = fs::metadata(place.path("in/b.gz")).unwrap().len();
+    fs::remove_file(place.path("in/c.gz")).unwrap();
+    let counts = place.answer(&["-mapper", "sh -c 'cat | wc -c'", "-reducer", "NONE", "--plain"]);
+    let counts: Vec<u64> = counts.values().filter_map(|count| count.trim().parse().ok()).collect();
+    assert!(counts.contains(&0) && counts.iter().any(|count| *count >= bytes), "{counts:?}");
 }
 
 #[test]
