@@ -134,9 +134,10 @@ impl Hdfs {
 
     fn put(&self, words: &[String], replaces: bool) -> Done {
         let Some((to, from)) = words.split_last() else { return Err(Refusal(USAGE.to_owned())) };
+        may_take(&self.local(to), from.len(), to)?;
         for source in from {
             let target = inside(&self.local(to), Path::new(source));
-            if target.exists() && !replaces {
+            if is_there(&target) && !replaces {
                 return Err(Refusal(format!("`{to}': File exists")));
             }
             if let Some(parent) = target.parent() {
@@ -150,14 +151,16 @@ impl Hdfs {
 
     fn get(&self, words: &[String], replaces: bool) -> Done {
         let Some((to, from)) = words.split_last() else { return Err(Refusal(USAGE.to_owned())) };
-        for word in from {
-            for path in self.named(word)? {
-                let target = inside(Path::new(to), &path);
-                if target.exists() && !replaces {
-                    return Err(Refusal(format!("`{}': File exists", target.display())));
-                }
-                copy(&path, &target)?;
+        let found: Vec<Vec<PathBuf>> =
+            from.iter().map(|word| self.named(word)).collect::<Done<_>>()?;
+        let found = found.concat();
+        may_take(Path::new(to), found.len(), to)?;
+        for path in found {
+            let target = inside(Path::new(to), &path);
+            if is_there(&target) && !replaces {
+                return Err(Refusal(format!("`{}': File exists", target.display())));
             }
+            copy(&path, &target)?;
         }
         Ok(())
     }
@@ -218,9 +221,11 @@ impl Hdfs {
 
     fn rename(&self, words: &[String]) -> Done {
         let [from, to] = words else { return Err(Refusal(USAGE.to_owned())) };
-        for path in self.named(from)? {
+        let found = self.named(from)?;
+        may_take(&self.local(to), found.len(), to)?;
+        for path in found {
             let target = inside(&self.local(to), &path);
-            if target.exists() {
+            if is_there(&target) {
                 return Err(Refusal(format!("`{}': File exists", self.shown(&target, to))));
             }
             fs::rename(&path, target)?;
@@ -300,6 +305,20 @@ fn inside(to: &Path, source: &Path) -> PathBuf {
         Some(name) if to.is_dir() => to.join(name),
         _ => to.to_path_buf(),
     }
+}
+
+/// Refuses a place that is no folder for several files.
+fn may_take(to: &Path, files: usize, shown: &str) -> Done {
+    match files > 1 && !to.is_dir() {
+        true if is_there(to) => Err(Refusal(format!("`{shown}': Is not a directory"))),
+        true => Err(Refusal(format!("`{shown}': No such file or directory"))),
+        false => Ok(()),
+    }
+}
+
+/// Also a link that leads nowhere is there.
+fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
 }
 
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
