@@ -365,6 +365,90 @@ class Draws(MRJob):
 if __name__ == "__main__":
     Draws.run()
 """
+ENDS = """
+import atexit, threading, time
+from mrjob.job import MRJob
+from mrjob.step import MRStep
+
+logged = open(FOLDER + "/logged", "a")
+
+class Ends(MRJob):
+    def steps(self):
+        last = MRStep(mapper=self.same, reducer=self.log)
+        return [MRStep(mapper=self.later, combiner=self.sum, reducer=self.log), last]
+
+    def later(self, _, line):
+        atexit.register(logged.write, "end\\n")
+        threading.Thread(target=self.wait).start()
+        yield line, 1
+
+    def wait(self):
+        time.sleep(0.2)
+        logged.write("thread\\n")
+
+    def sum(self, key, counts):
+        yield key, sum(counts)
+
+    def same(self, key, count):
+        yield key, count
+
+    def log(self, key, counts):
+        atexit.register(logged.write, f"reduced {key}\\n")
+        logged.write(f"reduces {key}\\n")
+        yield key, sum(counts)
+
+if __name__ == "__main__":
+    Ends.run()
+"""
+WRAPS = """
+import io, sys
+sys.stdout = io.TextIOWrapper(sys.stdout.WRAPPED, encoding="utf-8")
+sys.stderr = io.TextIOWrapper(sys.stderr.WRAPPED, encoding="utf-8", line_buffering=True)
+from mrjob.job import MRJob
+
+class Wraps(MRJob):
+    def mapper(self, _, line):
+        print('"\\xe9"\\t1')
+        self.increment_counter("own", "lines")
+        yield line, 1
+
+    def reducer(self, key, counts):
+        print("\\xe9 is printed" if key == "a" else "")
+        yield key, sum(counts)
+
+if __name__ == "__main__":
+    Wraps.run()
+"""
+SIDE_BY_SIDE = """
+import gc, threading, weakref
+from job import Words
+from tegula.mrjob.runner import make_usual
+
+make_usual()
+answers = []
+
+def work(times):
+    job = Words(["--no-conf", "-q"] + ["text.txt"] * times)
+    with job.make_runner() as runner:
+        runner.run()
+        answers.append(dict(job.parse_output(runner.cat_output())) == {"a": times})
+
+class Garbage:
+    pass
+
+garbage = Garbage()
+garbage.itself = garbage
+is_there = weakref.ref(garbage)
+del garbage
+gc.disable()
+threads = [threading.Thread(target=work, args=(times,)) for times in (1, 4, 2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+gc.collect()
+print(answers, is_there())
+"""
 SLEEPS = """
 import os, subprocess, time
 from mrjob.job import MRJob
@@ -390,12 +474,18 @@ if __name__ == "__main__":
 """
 
 
-def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a folder of a job, without settings of the person who tests."""
+# Python takes its streams for ASCII.
+ASCII = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def run(
+    folder: Path, *words: str, of: tuple[str, ...] = (), **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run Python in a folder of a job, by a command, without settings of the person who tests."""
     return subprocess.run(
-        [sys.executable, *words],
+        [*of, sys.executable, *words],
         cwd=folder,
-        env={**os.environ, "MRJOB_CONF": os.devnull},
+        env={**os.environ, "MRJOB_CONF": os.devnull, **environment},
         capture_output=True,
         text=True,
         timeout=120,
@@ -428,17 +518,37 @@ def test_an_exception_of_a_job_comes_back_with_its_place(tmp_path: Path) -> None
     assert "no_such_method" in done.stderr
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("error", ["KeyboardInterrupt", "GeneratorExit"])
+def test_exceptions_that_end_programs_have_a_place(error: str, tmp_path: Path) -> None:
+    job = JOBS["combined"].replace("self.lines += 1", f"raise {error}")
+    (tmp_path / "job.py").write_text(job)
+    (tmp_path / "text.txt").write_text("a\n")
+    done = run(tmp_path, "-m", "tegula.mrjob", "job.py", "text.txt")
+    assert done.returncode != 0
+    assert f"{error}: \nin a map task of text.txt, from byte 0 on" in done.stderr
+
+
+@pytest.mark.once
+def test_a_parent_may_ignore_that_processes_end(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(JOBS["combined"])
+    (tmp_path / "text.txt").write_text("a\n")
+    job = ["-m", "tegula.mrjob", "job.py", "text.txt"]
+    done = run(tmp_path, *job, of=("env", "--ignore-signal=CHLD"))
+    assert done.stdout == '"a"\t1\n', done.stderr
+
+
 def test_without_a_job_the_usage_is_told(tmp_path: Path) -> None:
     done = run(tmp_path, "-m", "tegula.mrjob")
     assert done.returncode == 1
     assert "usage: python -m tegula.mrjob job.py" in done.stderr
 
 
-def check(folder: Path, *job: str, runner: str = "inline") -> str:
+def check(folder: Path, *job: str, runner: str = "inline", **environment: str) -> str:
     """Check that a job gives what a runner of mrjob's gives, and return what it says."""
-    expected = run(folder, *job, "-r", runner)
+    expected = run(folder, *job, "-r", runner, **environment)
     assert expected.returncode == 0, expected.stderr
-    done = run(folder, "-m", "tegula.mrjob", *job)
+    done = run(folder, "-m", "tegula.mrjob", *job, **environment)
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == sorted(expected.stdout.splitlines())
     return done.stderr
@@ -560,6 +670,36 @@ def test_each_task_draws_the_numbers_that_the_file_seeded(tmp_path: Path) -> Non
 
 
 @pytest.mark.once
+def test_tasks_end_as_programs_do(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(ENDS.replace("FOLDER", repr(str(tmp_path))))
+    (tmp_path / "text.txt").write_text("a\n")
+    check(tmp_path, "job.py", "text.txt", runner="local")
+    # Of both runners, the reducers in two steps.
+    logged = [*(["end", "thread"] * 2), *(["reduced a", "reduces a"] * 4)]
+    assert sorted((tmp_path / "logged").read_text().splitlines()) == sorted(logged)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("wrapped", ["buffer", "detach()"])
+def test_streams_that_the_file_sets_are_those_of_tasks(
+    wrapped: str, tmp_path: Path
+) -> None:
+    (tmp_path / "job.py").write_text(WRAPS.replace("WRAPPED", wrapped))
+    (tmp_path / "text.txt").write_text("a\nb\n")
+    said = check(tmp_path, "job.py", "text.txt", runner="local", **ASCII)
+    assert "lines=2" in said
+
+
+@pytest.mark.once
+def test_jobs_of_a_program_run_side_by_side(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(JOBS["combined"])
+    (tmp_path / "program.py").write_text(SIDE_BY_SIDE)
+    (tmp_path / "text.txt").write_text("a\n")
+    done = run(tmp_path, "program.py")
+    assert done.stdout == "[True, True, True] None\n", done.stderr
+
+
+@pytest.mark.once
 def test_commands_of_tasks_have_their_standard_streams(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(COMMANDS)
     (tmp_path / "text.txt").write_text("a\nb\n")
@@ -571,6 +711,10 @@ def test_commands_of_tasks_have_their_standard_streams(tmp_path: Path) -> None:
 def test_what_has_no_size_is_read(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(FINAL)
     check(tmp_path, "job.py", "/proc/self/limits", runner="local")
+    (tmp_path / "text.txt").write_text("a\n" * 5)
+    job = ["-m", "tegula.mrjob", "job.py", "/dev/stdin"]
+    done = run(tmp_path, *job, of=("sh", "-c", 'exec "$@" < text.txt', "sh"))
+    assert done.stdout == '"lines"\t5\n', done.stderr
     os.mkfifo(pipe := tmp_path / "pipe")
     writer = subprocess.Popen(["sh", "-c", f"seq 1000 > {pipe}"])
     done = run(tmp_path, "-m", "tegula.mrjob", "job.py", "pipe")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import runpy
+import signal
 import sys
 
 USAGE = (
@@ -20,6 +21,8 @@ def main() -> None:
     except ImportError as error:
         sys.exit(f"tegula.mrjob: {error}; pip install 'tegula[mrjob]'")
     make_usual()
+    # If the parent ignores it, the system takes the exit codes of tasks away.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     script = sys.argv[1]
     sys.argv[:] = sys.argv[1:]
     # As `python job.py` has it: the first folder of modules is the job's.

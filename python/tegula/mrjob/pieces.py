@@ -1,7 +1,7 @@
 """The pieces of a step's input, each of which is a map task: whole lines of one file, by their place in it.
 
 Compressed files, which mrjob knows by their names, are decompressed into a folder first, as mrjob's own runners do. What
-has no size, as pipes and files of the system, is copied there.
+has no size, as pipes and files of the system, is copied there, and so is what only this process finds by its path.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def pieces(paths: list[str], folder: Path, workers: int) -> list[Piece]:
 
 def _content(path: str, to: Path) -> str:
     """Return the path of a file's content: the file, or `to` where it has to be written first."""
-    if not is_compressed(path) and _has_size(path):
+    if not is_compressed(path) and _has_size(path) and not _is_of_process(path):
         return path
     to.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "rb") as file, to.open("wb") as content:
@@ -76,6 +76,18 @@ def _has_size(path: str) -> bool:
         return True
     with open(path, "rb") as file:
         return not file.read(1)
+
+
+def _is_of_process(path: str) -> bool:
+    """Whether a path leads through the system's folder of processes, as `/dev/stdin` does: it is another file for others."""
+    at = os.path.abspath(path)
+    while not at.startswith("/proc/"):
+        folder = os.path.realpath(os.path.dirname(at))
+        at = os.path.join(folder, os.path.basename(at))
+        if at.startswith("/proc/") or not os.path.islink(at):
+            break
+        at = os.path.join(folder, os.readlink(at))
+    return at.startswith("/proc/")
 
 
 def _ranges(path: str, most: int) -> Iterator[tuple[int, int]]:

@@ -6,6 +6,7 @@ It is sent to companions by value, as `task.py` is, so it must import nothing of
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import io
@@ -14,8 +15,10 @@ import pickle
 import signal
 import sys
 import tempfile
+import threading
 import traceback
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -88,6 +91,7 @@ def forked(task: Callable[[], None], group: int | None = None) -> int:
         return pid
     code = 1
     try:
+        own()
         if group is not None:
             os.setpgid(0, group)
             end_with(parent)
@@ -106,6 +110,30 @@ def forked(task: Callable[[], None], group: int | None = None) -> int:
             os._exit(code & 0xFF)
 
 
+def own() -> None:
+    """Leave what was there before a fork to its parent: the memory of objects, which a look at them would copy, and what is
+    to be done at the end.
+    """
+    gc.freeze()
+    atexit._clear()
+    finalize: Any = weakref.finalize
+    for one in list(finalize._registry):
+        one.atexit = False
+    # It registers its function once.
+    finalize._registered_with_atexit = False
+
+
+@contextlib.contextmanager
+def finished() -> Iterator[None]:
+    """Do what the end of an interpreter does: wait for threads, and call the functions that wait for the end."""
+    try:
+        yield
+    finally:
+        shutdown: Any = vars(threading)["_shutdown"]
+        shutdown()
+        atexit._run_exitfuncs()
+
+
 def ran(task: Callable[[], bytes], group: int, folder: str, files: list[Any]) -> Ran:
     """Run a task in a process of its own. `folder` is for what it prints; `files` are those that `settled` gave."""
     failure: BaseException | None
@@ -116,7 +144,7 @@ def ran(task: Callable[[], bytes], group: int, folder: str, files: list[Any]) ->
 
         def work() -> None:
             try:
-                with standard({1: stdout, 2: stderr}, files):
+                with standard({1: stdout, 2: stderr}, files), finished():
                     done = b"\0" + task()
             except BaseException as error:
                 done = b"\1" + packed(error)
@@ -147,6 +175,9 @@ def packed(error: BaseException) -> bytes:
     if isinstance(error, SystemExit):
         error = RuntimeError(f"a task exited with code {error.code}")
     text = "".join(traceback.format_exception(error))
+    if not isinstance(error, Exception):
+        # It would end the companion.
+        error = RuntimeError(f"{type(error).__name__}: {error}")
     try:
         both = pickle.dumps((error, text))
         pickle.loads(both)
@@ -168,20 +199,25 @@ def standard(streams: dict[int, BinaryIO], files: Iterable[Any] = ()) -> Iterato
     end, what waits in `files` and in those that have been opened since is written.
     """
     flush()
-    usual = {name: getattr(sys, name) for name in STREAMS}
     kept = {number: duplicate(number) for number in streams}
+    made = {}
     for number, file in streams.items():
         os.dup2(file.fileno(), number)
+        name = STREAMS[number]
+        usual = getattr(sys, name)
         # A stream that the job's file has set up stays as it is. Input may have been read ahead.
-        if number == 0 or not is_of(usual[STREAMS[number]], number):
+        if number == 0 or not is_of(usual, number):
             mode = "w" if number else "r"
-            setattr(sys, STREAMS[number], open(number, mode, closefd=False))  # noqa: SIM115
+            made[name] = (usual, open(number, mode, closefd=False))  # noqa: SIM115
+            setattr(sys, name, made[name][1])
     try:
         yield
     finally:
         flush(*files, *writers())
-        for name, stream in usual.items():
-            setattr(sys, name, stream)
+        for name, (usual, own_stream) in made.items():
+            # Another one that has been set since may be made of it.
+            if getattr(sys, name) is own_stream:
+                setattr(sys, name, usual)
         for number, descriptor in kept.items():
             if descriptor is not None:
                 os.dup2(descriptor, number)
@@ -205,19 +241,16 @@ def is_of(stream: Any, number: int) -> bool:
 
 
 def settled() -> list[Any]:
-    """Write what waits in open files, which forks would write again, and return these. A fork looks no more at objects that
-    are there now, so that it does not copy their memory.
-    """
+    """Write what waits in open files, which forks would write again, and return these: forks do not find them."""
     files = writers()
     flush(*files)
-    gc.freeze()
     return files
 
 
 def writers() -> list[Any]:
     """Return the files that are open for writing, and some that are not."""
     kinds = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
-    return [one for one in gc.get_objects() if isinstance(one, kinds)]
+    return [one for one in gc.get_objects() if issubclass(type(one), kinds)]
 
 
 def flush(*files: Any) -> None:

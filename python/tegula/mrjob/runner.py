@@ -12,7 +12,7 @@ import os
 import pickle
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -29,11 +29,15 @@ import tegula as tg
 from tegula import _zygote
 from tegula.mrjob import process, task
 from tegula.mrjob.pieces import Piece, pieces
-from tegula.mrjob.process import forked, grouped, settled, standard
+from tegula.mrjob.process import finished, forked, grouped, settled, standard
 from tegula.mrjob.task import COUNTER, PAIR, MapTask
 from tegula.sources import Source
 
 ALIAS = "tegula"
+
+# What these define is sent to companions, which do not import them. Jobs may run side by side in threads, so it stays so.
+for _module in (task, process, _zygote):
+    cloudpickle.register_pickle_by_value(_module)
 
 
 class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
@@ -41,7 +45,11 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
 
     alias = ALIAS
 
-    def __init__(self, mrjob_cls: type[MRJob] | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        mrjob_cls: type[MRJob] | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self._mrjob_cls = mrjob_cls
         # What the inline runner's tasks note.
@@ -124,12 +132,11 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         # Each part is a record, and a piece of work for a worker.
         source = Source({"kind": "parts", "parts": parts}, "whole", None, plain=True)
         try:
-            with _by_value(task, process, _zygote):
-                return (
-                    source.map_split(map_task)
-                    .collect()
-                    .run(workers=self._opts.get("num_cores"), progress=False)
-                )
+            return (
+                source.map_split(map_task)
+                .collect()
+                .run(workers=self._opts.get("num_cores"), progress=False)
+            )
         except Exception as error:
             # The task has told its own place.
             error.__notes__ = [
@@ -182,8 +189,12 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
             env: dict[str, str],
         ) -> None:
             with standard({0: stdin, 1: stdout, 2: stderr}, self._files):
-                # mrjob takes bytes from standard input.
-                run(sys.stdin.buffer, sys.stdout, sys.stderr, wd, env)
+                # So it is also for what the task does at its end.
+                os.environ.update(env)
+                os.chdir(wd)
+                with finished():
+                    # mrjob takes bytes from standard input.
+                    run(sys.stdin.buffer, sys.stdout, sys.stderr, wd, env)
 
         if task_type == "mapper" and "combiner" in step:
             # Otherwise the combiner would run in the mapper's process.
@@ -228,18 +239,6 @@ def _run_alone(task: Callable[..., None], *args: Any) -> None:
     (code,) = _ended([partial(task, *args)])
     if code:
         sys.exit(code)
-
-
-@contextlib.contextmanager
-def _by_value(*modules: Any) -> Iterator[None]:
-    """Let what these modules define be sent to companions, which do not import them."""
-    for module in modules:
-        cloudpickle.register_pickle_by_value(module)
-    try:
-        yield
-    finally:
-        for module in modules:
-            cloudpickle.unregister_pickle_by_value(module)
 
 
 def _is_script(task: dict[str, Any]) -> bool:
