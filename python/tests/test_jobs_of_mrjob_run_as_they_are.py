@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -12,6 +14,7 @@ import time
 import zipfile
 from pathlib import Path
 
+import numpy
 import pytest
 from conftest import is_alive
 
@@ -360,10 +363,34 @@ class Draws(MRJob):
         yield line, random.random()
 
     def reducer(self, key, values):
-        yield key, sorted(values)
+        yield key, [*sorted(values), random.random()]
 
 if __name__ == "__main__":
     Draws.run()
+"""
+DIFFERS = """
+import random
+import numpy
+from mrjob.job import MRJob
+
+random.seed(7)
+random.seed()
+seeded = random.Random(5), numpy.random.default_rng([5])
+others = random.Random(), numpy.random.default_rng(), numpy.random.RandomState()
+
+class Differs(MRJob):
+    def mapper(self, _, line):
+        draws = [one.random() for one in (random, numpy.random, *others)]
+        for number, draw in enumerate(draws):
+            yield f"{line}{number}", draw
+        yield "same", [one.random() for one in seeded]
+
+    def reducer(self, key, draws):
+        drawn = sorted(draws)
+        yield key, drawn[0] if key == "same" else [*drawn, *(one.random() for one in (random, *others))]
+
+if __name__ == "__main__":
+    Differs.run()
 """
 ENDS = """
 import atexit, threading, time
@@ -667,6 +694,21 @@ def test_each_task_draws_the_numbers_that_the_file_seeded(tmp_path: Path) -> Non
     check(tmp_path, "job.py", *names, runner="local")
     # What tasks of both wrote is there.
     assert (tmp_path / "logged").read_text() == "a\nb\n" * 10
+
+
+@pytest.mark.once
+def test_what_the_file_does_not_seed_differs_in_each_task(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(DIFFERS)
+    names = [f"{number}.txt" for number in range(4)]
+    for name in names:
+        (tmp_path / name).write_text("draws\n")
+    done = run(tmp_path, "-m", "tegula.mrjob", "job.py", *names)
+    assert done.returncode == 0, done.stderr
+    draws = dict(map(json.loads, line.split("\t")) for line in done.stdout.splitlines())
+    same = draws.pop("same")
+    drawn = [draw for of_key in draws.values() for draw in of_key]
+    assert len(draws) == 5 and len(set(drawn)) == len(drawn) == 5 * (4 + 4)
+    assert same == [random.Random(5).random(), numpy.random.default_rng([5]).random()]
 
 
 @pytest.mark.once

@@ -27,7 +27,8 @@ from mrjob.step import StepFailedException
 
 import tegula as tg
 from tegula import _zygote
-from tegula.mrjob import process, task
+from tegula.mrjob import chance, process, task
+from tegula.mrjob.chance import Chance
 from tegula.mrjob.pieces import Piece, pieces
 from tegula.mrjob.process import finished, forked, grouped, settled, standard
 from tegula.mrjob.task import COUNTER, PAIR, MapTask
@@ -36,7 +37,7 @@ from tegula.sources import Source
 ALIAS = "tegula"
 
 # What these define is sent to companions, which do not import them. Jobs may run side by side in threads, so it stays so.
-for _module in (task, process, _zygote):
+for _module in (task, process, chance, _zygote):
     cloudpickle.register_pickle_by_value(_module)
 
 
@@ -48,8 +49,12 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
     def __init__(
         self,
         mrjob_cls: type[MRJob] | None = None,
+        numbers: Chance | None = None,
         **kwargs: Any,
     ) -> None:
+        # As a job is run, its file is loaded.
+        self._chance = numbers or Chance()
+        self._chance.settle()
         super().__init__(**kwargs)
         self._mrjob_cls = mrjob_cls
         # What the inline runner's tasks note.
@@ -189,6 +194,7 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
             env: dict[str, str],
         ) -> None:
             with standard({0: stdin, 1: stdout, 2: stderr}, self._files):
+                self._chance.begin()
                 # So it is also for what the task does at its end.
                 os.environ.update(env)
                 os.chdir(wd)
@@ -245,8 +251,8 @@ def _is_script(task: dict[str, Any]) -> bool:
     return task["type"] == "script" and "pre_filter" not in task
 
 
-def make_usual() -> None:
-    """Let jobs of this process run by the engine, unless they name another runner."""
+def make_usual(numbers: Chance | None = None) -> None:
+    """Let jobs of this process run by the engine, unless they name another runner. `numbers` are those of the job's file."""
     mrjob_options._RUNNER_ALIASES.add(ALIAS)
     kwargs_of = MRJob._runner_kwargs
 
@@ -258,7 +264,7 @@ def make_usual() -> None:
     def runner_kwargs(self: Any) -> dict[str, Any]:
         kwargs: dict[str, Any] = kwargs_of(self)
         if self._runner_class() is TegulaRunner:
-            kwargs["mrjob_cls"] = type(self)
+            kwargs.update(mrjob_cls=type(self), numbers=numbers)
         return kwargs
 
     MRJob._runner_class = runner_class

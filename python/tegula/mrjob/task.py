@@ -11,7 +11,6 @@ import importlib.util
 import marshal
 import os
 import pickle
-import random
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +19,7 @@ from itertools import starmap
 from types import ModuleType
 from typing import Any
 
+from tegula.mrjob.chance import Chance
 from tegula.mrjob.process import grouped, ran, settled, standard
 
 PAIR = b"k"
@@ -50,8 +50,7 @@ class MapTask:
         self.sorts_values = sorts_values
         self.environment = environment
         self.kind: Any = None
-        # The state of random numbers, if the job's file has set it.
-        self.random: Any = None
+        self.chance: Chance | None = None
         self.files: list[Any] = []
 
     def __call__(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -101,9 +100,8 @@ class MapTask:
         os.environ.update({**self.environment, **environment})
         os.chdir(folder)
         sys.path.insert(0, folder)
-        if self.random is not None:
-            random.setstate(self.random)
-        renew_numpy()
+        assert self.chance is not None
+        self.chance.begin()
         return marshal.dumps(function(*args))
 
     def _mapped(
@@ -173,24 +171,25 @@ class MapTask:
         # Standard output is a file in tasks.
         with contextlib.suppress(AttributeError):
             sys.stdout.reconfigure(line_buffering=False)  # type: ignore[union-attr]
+        self.chance = Chance()
         # What the file prints, the program itself has printed.
         with (
             open(os.devnull, "wb") as null,
             standard({1: null}),
             no_runs(),
-            seeds() as seeded,
+            self.chance.watched(),
         ):
             if module == "__main__":
                 sys.path.insert(0, os.path.dirname(script))
                 loaded = loaded_file(script)
             else:
                 loaded = importlib.import_module(module)
-        self.random = random.getstate() if seeded else None
+        self.chance.settle()
         self.kind = getattr(loaded, name)
         self.files = settled()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "kind": None, "random": None}
+        return {**self.__dict__, "kind": None, "chance": None}
 
 
 def lines_at(path: str, start: int, length: int) -> list[bytes]:
@@ -244,32 +243,6 @@ def to_exit(pairs: Iterable[Any]) -> Iterator[Any]:
     except SystemExit as ended:
         if ended.code:
             raise
-
-
-@contextlib.contextmanager
-def seeds() -> Iterator[list[bool]]:
-    """Note whether random numbers are seeded. Forks begin with others each, if nothing is done."""
-    noted: list[bool] = []
-    seed = random.seed
-
-    def note(*args: Any, **kwargs: Any) -> None:
-        noted.append(True)
-        seed(*args, **kwargs)
-
-    random.seed = note
-    try:
-        yield noted
-    finally:
-        random.seed = seed
-
-
-def renew_numpy() -> None:
-    """Let numpy's random numbers be others than those of other forks, unless the job's file has seeded them."""
-    numpy = sys.modules.get("numpy.random")
-    generator = getattr(numpy, "get_bit_generator", lambda: None)()
-    # Only a state that numpy made has what it was made of.
-    if numpy and getattr(generator, "seed_seq", None) is not None:
-        numpy.seed()
 
 
 @contextlib.contextmanager
