@@ -19,6 +19,7 @@ use crate::show::Shows;
 #[cfg(feature = "serve")]
 use crate::watch::Watch;
 use crate::{devices, exit, stats, timeline};
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::iter;
@@ -152,7 +153,7 @@ pub(crate) struct Run<'a> {
     watched: Option<Watched>,
     events: Option<Events>,
     /// Where commands come from that nobody reads yet.
-    control: Option<File>,
+    control: Cell<Option<File>>,
     written: Written,
     shown: Option<Shown>,
     stats: Stats,
@@ -218,7 +219,7 @@ impl<'a> Run<'a> {
             timeline,
             watched,
             events,
-            control,
+            control: Cell::new(control),
             written,
             shown,
             stats,

@@ -69,7 +69,6 @@ pub(crate) fn carry_out(
     nodes::refuse(flags, true, "commands run on this machine; leave it out")?;
     let settings = Settings::of(line)?;
     run::command(flags, Request::of("streaming"), |run| {
-        run.has_other_input()?;
         let report = run_job(run, settings, flags, tell)?;
         run.add_stats(&report.stats);
         tell(Told::Done(&report));
@@ -92,6 +91,7 @@ fn run_job(
         is_incremental: flags.incremental,
         memory_bytes: flags.memory,
         scratch: &scratch,
+        listed: &|files| run.begin_over(files),
         began: &|job| tell(Told::Began(job, Arc::clone(&progress))),
     };
     let result = run.keep_file_open(|| settings.run(host, &others));

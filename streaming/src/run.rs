@@ -3,7 +3,7 @@
 
 use crate::counters::Counters;
 use crate::gathering::Gathering;
-use crate::input::list;
+use crate::input::{Listed, list, without_scheme};
 use crate::mapping::{COUNTERS, Kept, Mapping};
 use crate::numbers::Numbers;
 use crate::output::OutputFolder;
@@ -47,6 +47,8 @@ pub struct Host<'r> {
     pub memory_bytes: Option<u64>,
     /// The folder below which tasks have theirs.
     pub scratch: &'r Path,
+    /// Is told the files of the input, of which `-` is standard input, before any is read and anything is written.
+    pub listed: &'r dyn Fn(&[PathBuf]) -> Result<()>,
     /// Is told the name of the job when it begins.
     pub began: &'r dyn Fn(&str),
 }
@@ -83,8 +85,11 @@ impl Settings {
             return Err(Error::Option { option: "--state", cause: cause.to_owned() });
         }
         self.settle(&host);
-        let output = OutputFolder::at(&self.output)?;
-        let mut listed = list(&self.inputs, others, host.options.plain)?;
+        let output = OutputFolder::at(&self.output);
+        let listed = list(&self.inputs, others, host.options.plain);
+        // Whoever watches learns, too, that there can be no output.
+        listed.iter().try_for_each(|listed| (host.listed)(&self.files_of(listed)))?;
+        let (output, mut listed) = (output?, listed?);
         let empty: Vec<&[u8]> =
             listed.empty.iter().map(|path| path.as_os_str().as_bytes()).collect();
         let list_of_empty = u32::try_from(listed.bytes.len()).unwrap_or(u32::MAX);
@@ -139,6 +144,18 @@ impl Settings {
         drop(answer);
         output.commit()?;
         Ok(report)
+    }
+
+    /// Returns the files that are read, `-` for standard input.
+    fn files_of(&self, listed: &Listed) -> Vec<PathBuf> {
+        let named = self
+            .inputs
+            .iter()
+            .filter(|text| without_scheme(text) == "-")
+            .map(|_| "-")
+            .map(PathBuf::from);
+        let files = listed.input.listing().map(|file| file.name().to_path_buf());
+        named.chain(files).chain(listed.empty.iter().cloned()).collect()
     }
 
     /// Gives shipped programs the names that they have in the folders of tasks, and lines their share of the memory.

@@ -6,7 +6,7 @@ use super::{Run, refuse};
 use crate::arguments;
 use crate::control::{self, Steered};
 use crate::events::Events;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tegula::{Input, Result, Stage};
@@ -45,29 +45,30 @@ impl Run<'_> {
                 Ok(())
             })
         });
-        let listed = inputs.iter().flat_map(Input::listing).map(|file| file.name().to_path_buf());
-        self.written.refuse(named().chain(listed))?;
         // Also told if there is no input.
-        let told = self.tell();
+        let told = self.tell_apart_from(named().chain(inputs.iter().flat_map(names)));
         #[cfg(feature = "nodes")]
         let looked_up = looked_up.inspect_err(|error| self.machines.say_why(error));
-        looked_up.and(told).map(|()| inputs)
+        told.and(looked_up).map(|()| inputs)
     }
 
-    /// Lets others steer and watch a run whose input is looked up elsewhere.
+    /// Lets others steer and watch a run over these files, which another crate has looked up. `-` is standard input.
     #[cfg(feature = "streaming")]
-    pub(crate) fn has_other_input(&mut self) -> Result<()> {
-        self.written.let_be();
-        self.follow_control(std::iter::empty())?;
-        self.tell()
+    pub(crate) fn begin_over(&self, files: &[PathBuf]) -> Result<()> {
+        let named = || files.iter().map(path_of);
+        self.follow_control(named())?;
+        self.tell_apart_from(named())
     }
 
-    fn tell(&self) -> Result<()> {
+    /// Tells of the run from now on, unless that would harm a file of its input.
+    fn tell_apart_from(&self, input: impl Iterator<Item = PathBuf>) -> Result<()> {
+        self.written.refuse(input)?;
+        self.written.are_apart();
         self.events.iter().try_for_each(Events::write)
     }
 
     /// Obeys commands from now on. Records and commands cannot come from one pipe, as each would get a part of it.
-    fn follow_control(&mut self, mut input: impl Iterator<Item = PathBuf>) -> Result<()> {
+    fn follow_control(&self, mut input: impl Iterator<Item = PathBuf>) -> Result<()> {
         let Some((control, watched)) = self.control.take().zip(self.watched.as_ref()) else {
             return Ok(());
         };
@@ -81,7 +82,13 @@ impl Run<'_> {
     }
 }
 
+/// Returns the names of the files of an input.
+fn names(input: &Input) -> impl Iterator<Item = PathBuf> {
+    input.listing().map(|file| file.name().to_path_buf())
+}
+
 /// Returns the path of a file that an argument names.
-fn path_of(argument: &OsString) -> PathBuf {
+fn path_of(argument: impl AsRef<OsStr>) -> PathBuf {
+    let argument = argument.as_ref();
     if argument == "-" { descriptor(0) } else { Path::new(argument).to_path_buf() }
 }

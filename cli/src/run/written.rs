@@ -3,6 +3,7 @@
 
 use crate::events::EventsTo;
 use crate::flags::RunFlags;
+use std::cell::Cell;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ pub(super) struct Written {
     /// With the flag that names each; the answer's is the first.
     files: Vec<(&'static str, PathBuf)>,
     /// Whether none of them is a file of the input, as far as is known.
-    is_apart: bool,
+    is_apart: Cell<bool>,
 }
 
 /// What makes two files the same.
@@ -66,7 +67,7 @@ impl Written {
     }
 
     /// Refuses files of the input among those that are emptied or replaced.
-    pub(super) fn refuse(&mut self, mut input: impl Iterator<Item = PathBuf>) -> Result<()> {
+    pub(super) fn refuse(&self, mut input: impl Iterator<Item = PathBuf>) -> Result<()> {
         let beside = self.files.iter().skip(1);
         let there = |(option, path): &'_ (&'static str, PathBuf)| match identity(path) {
             Some(Identity::There(device, inode)) => Some((*option, path.clone(), (device, inode))),
@@ -83,19 +84,17 @@ impl Written {
             let cause = format!("{} is a file of the input; name another", path.display());
             return Err(Error::Option { option, cause });
         }
-        self.is_apart = true;
         Ok(())
     }
 
-    /// Notes that nobody can say more of the input.
-    #[cfg(feature = "streaming")]
-    pub(super) fn let_be(&mut self) {
-        self.is_apart = true;
+    /// Notes that no file of the input was refused.
+    pub(super) fn are_apart(&self) {
+        self.is_apart.set(true);
     }
 
     /// Returns whether the files may be written.
     pub(super) fn is_apart(&self) -> bool {
-        self.is_apart
+        self.is_apart.get()
     }
 }
 

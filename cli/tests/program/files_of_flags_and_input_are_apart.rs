@@ -82,6 +82,43 @@ fn files_of_the_input_are_left() {
 }
 
 #[test]
+fn a_streaming_job_leaves_its_input() {
+    if !cfg!(feature = "streaming") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::create_dir(folder.join("texts")).unwrap();
+    symlink("texts/a.json", folder.join("link.json")).unwrap();
+    let commands = ["-mapper", "cat", "-reducer", "cat"];
+    for (flag, input) in [
+        ("--events=texts/a.json", "texts/a.json"),
+        ("--events=link.json", "texts"),
+        ("--timeline=texts/a.json", "texts/*"),
+        ("--stats-json=texts/a.json", "{texts,texts}"),
+        ("--events=texts/empty", "texts"),
+        ("--events=texts/a.json", "-"),
+        ("--timeline=texts/a.json", "file:-"),
+    ] {
+        fs::write(folder.join("texts/a.json"), "to be\n").unwrap();
+        fs::write(folder.join("texts/empty"), "").unwrap();
+        let mut command = run(folder, &["streaming", "-input", input, "-output", "out", flag]);
+        command.args(commands).stdin(File::open(folder.join("texts/a.json")).unwrap());
+        let name = flag.split('=').next().unwrap();
+        check_fault(&command.output().unwrap(), 2, &[name, "is a file of the input"]);
+        assert_eq!(fs::read(folder.join("texts/a.json")).unwrap(), b"to be\n", "{flag} {input}");
+        assert!(fs::read(folder.join("texts/empty")).unwrap().is_empty(), "{flag} {input}");
+        assert!(!folder.join("out").exists(), "{flag} {input}");
+    }
+    // What Hadoop hides is no part of the input.
+    let mut beside = run(folder, &["streaming", "-input", "texts", "-output", "out"]);
+    let output = beside.args(commands).arg("--events=texts/_events").output().unwrap();
+    check_fault(&output, 0, &["the answer is in"]);
+    assert_eq!(fs::read(folder.join("out/part-00000")).unwrap(), b"to be\t\n");
+    assert!(fs::read_to_string(folder.join("texts/_events")).unwrap().contains("\"done\""));
+}
+
+#[test]
 fn pictures_are_not_drawn_over() {
     let folder = tempfile::tempdir().unwrap();
     let picture = b"P6\n1 1\n255\nabc";
@@ -101,15 +138,19 @@ fn commands_do_not_come_from_the_input() {
         "cat text | $0 wordcount text - --control 3 3<&0",
         "$0 wordcount - --control 0 < text",
         "cat text | $0 matmul text - --control 0",
+        "cat text | $0 streaming -input - -output out -mapper cat -reducer cat --control 0",
+        "cat text | $0 streaming -input /dev/stdin -output out -mapper cat --control 0",
     ] {
         let mut shell = Command::new("sh");
         shell.args(["-c", script, env!("CARGO_BIN_EXE_tegula")]).current_dir(folder.path());
-        if script.contains("matmul") && !cfg!(feature = "linalg") {
+        let is_left_out = script.contains("matmul") && !cfg!(feature = "linalg")
+            || script.contains("streaming") && !cfg!(feature = "streaming");
+        if is_left_out {
             continue;
         }
         let output = shell.output().unwrap();
         check_fault(&output, 2, &["--control", "the input comes from there"]);
-        assert!(output.stdout.is_empty(), "{script}");
+        assert!(output.stdout.is_empty() && !folder.path().join("out").exists(), "{script}");
     }
     let counted =
         answer(run(folder.path(), &["wordcount", "text", "--control=0"]).output().unwrap());
