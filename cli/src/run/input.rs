@@ -8,8 +8,9 @@ use crate::control::{self, Steered};
 use crate::events::Events;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::Arc;
-use tegula::{Input, Result, Stage};
+use tegula::{Error, Input, InputError, Result, Stage};
 
 impl Run<'_> {
     /// Notes a file that the command writes beside those of the flags of every command. Comes before the input.
@@ -45,8 +46,10 @@ impl Run<'_> {
                 Ok(())
             })
         });
-        // Also told if there is no input.
-        let told = self.tell_apart_from(named().chain(inputs.iter().flat_map(names)));
+        let told = match &looked_up {
+            Ok(()) => self.tell_apart_from(named().chain(inputs.iter().flat_map(names))),
+            Err(_) => self.tell_apart_from_found(&Found::of(paths.into_iter().flatten())),
+        };
         #[cfg(feature = "nodes")]
         let looked_up = looked_up.inspect_err(|error| self.machines.say_why(error));
         told.and(looked_up).map(|()| inputs)
@@ -67,6 +70,12 @@ impl Run<'_> {
         self.events.iter().try_for_each(Events::write)
     }
 
+    /// As `tell_apart_from`, of an input that cannot be looked up as a whole.
+    fn tell_apart_from_found(&self, found: &Found) -> Result<()> {
+        let files = found.files.iter().cloned();
+        if found.are_all { self.tell_apart_from(files) } else { self.written.refuse(files) }
+    }
+
     /// Obeys commands from now on. Records and commands cannot come from one pipe, as each would get a part of it.
     fn follow_control(&self, mut input: impl Iterator<Item = PathBuf>) -> Result<()> {
         let Some((control, watched)) = self.control.take().zip(self.watched.as_ref()) else {
@@ -79,6 +88,37 @@ impl Run<'_> {
         let (events, has_nodes) = (self.events.clone(), self.flags.has_nodes());
         let workers = self.engine.workers();
         control::follow(control, Steered { share, workers, stop, events, has_nodes })
+    }
+}
+
+/// What arguments name, each looked up for itself, so that one that fails hides no file of another.
+struct Found {
+    files: Vec<PathBuf>,
+    /// Whether there are no others.
+    are_all: bool,
+}
+
+impl Found {
+    fn of<'p>(paths: impl Iterator<Item = &'p OsString>) -> Found {
+        let mut found = Found { files: Vec::new(), are_all: true };
+        // What is at a URL is no file of this machine's.
+        for path in paths.filter(|path| !arguments::is_url(path)) {
+            found.files.push(path_of(path));
+            match arguments::input(slice::from_ref(path)) {
+                Ok(input) => found.files.extend(names(&input)),
+                Err(error) => found.are_all &= has_no_files(Path::new(path), &error),
+            }
+        }
+        found
+    }
+}
+
+/// Returns whether a path that cannot be looked up names no file but itself.
+fn has_no_files(path: &Path, error: &Error) -> bool {
+    match error {
+        Error::Input(InputError::NoMatch { .. }) => true,
+        Error::Input(InputError::Missing { path: missing }) if missing == path => true,
+        _ => path.is_file(),
     }
 }
 

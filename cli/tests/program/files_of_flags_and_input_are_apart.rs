@@ -63,6 +63,10 @@ fn files_of_the_input_are_left() {
         // The input is not looked up as a whole.
         ("--events=texts/a.json", &["texts/a.json", "missing"]),
         ("--timeline=texts/a.json", &["texts/a.json", "missing"]),
+        ("--events=texts/a.json", &["texts", "missing"]),
+        ("--timeline=texts/a.json", &["texts", "missing"]),
+        ("--events=texts/a.json", &["missing", "texts/*"]),
+        ("--timeline=texts/a.json", &["texts/*", "missing*"]),
         ("--events=texts/a.json", &["-"]),
     ] {
         fs::write(folder.join("texts/a.json"), "to be\n").unwrap();
@@ -79,6 +83,26 @@ fn files_of_the_input_are_left() {
     // The answer replaces a file that has been read.
     answer(run(folder, &["wordcount", "texts", "-o", "texts/a.json"]).output().unwrap());
     assert_eq!(fs::read(folder.join("texts/a.json")).unwrap(), b"be\t1\nto\t1\n");
+}
+
+/// Below a loop of links there may be anything.
+#[test]
+fn files_are_left_where_nobody_can_say_what_the_input_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::create_dir(folder.join("texts")).unwrap();
+    symlink("loop", folder.join("loop")).unwrap();
+    for (flag, file, kept) in [
+        ("--events", "texts/a.json", "to be\n"),
+        ("--timeline", "texts/a.json", "to be\n"),
+        ("--events", "old.json", "or not\n"),
+        ("--timeline", "old.json", "or not\n"),
+    ] {
+        fs::write(folder.join(file), kept).unwrap();
+        let mut failing = run(folder, &["wordcount", "loop", flag, file]);
+        check_fault(&failing.output().unwrap(), 1, &["loop"]);
+        assert_eq!(fs::read_to_string(folder.join(file)).unwrap(), kept, "{flag} {file}");
+    }
 }
 
 #[test]
