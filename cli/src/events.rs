@@ -114,6 +114,9 @@ pub(crate) struct Events {
 /// A file that is not opened yet, and the lines for it.
 type Waiting = (EventsTo, Receiver<Line>);
 
+/// Says whether a file is part of a command's input; `None` if that is not known.
+pub(crate) type IsInput<'f> = &'f dyn Fn(&Path) -> Option<bool>;
+
 /// The facts of a command that its first line tells.
 struct About {
     command: String,
@@ -190,11 +193,13 @@ impl Events {
         }
     }
 
-    /// Writes the end of a command that has ended before its input was known. A file that holds something may be that.
-    fn write_end(&self, code: u8) {
-        let Some((to, told)) = self.waiting() else { return };
-        let is_empty = fs::metadata(to.path()).map_or(true, |file| file.len() == 0);
-        if is_empty && code != exit::WRONG_USAGE {
+    /// Writes the end of a command that has ended before its input was looked up. Where nobody can say whether a file is
+    /// part of it, only what is lost counts: nothing, if the file is empty, or open already, so that lines are appended.
+    fn write_end(&self, code: u8, is_input: IsInput<'_>) {
+        let Some((to, told)) = self.waiting().filter(|_| code != exit::WRONG_USAGE) else { return };
+        let path = to.path();
+        let is_empty = || fs::metadata(&path).map_or(true, |file| file.len() == 0);
+        if !is_input(&path).unwrap_or_else(|| to.file().is_some() && !is_empty()) {
             // The command says already why it failed.
             let _ = to.open().and_then(|out| self.write_to(out, told));
         }
@@ -255,7 +260,7 @@ impl Events {
     }
 
     /// Tells the end, and waits until all is written, if somebody reads it.
-    pub(crate) fn end(&self, result: &Result<()>, answer: Option<&Path>) {
+    pub(crate) fn end(&self, result: &Result<()>, answer: Option<&Path>, is_input: IsInput<'_>) {
         if self.ended.set(()).is_err() {
             return;
         }
@@ -263,7 +268,7 @@ impl Events {
             self.last(begin(&self.about, None));
         }
         let Outcome { code, message } = exit::outcome(result);
-        self.write_end(code);
+        self.write_end(code, is_input);
         let kind = match code {
             exit::DONE => "done",
             exit::INTERRUPTED => "cancelled",

@@ -68,7 +68,7 @@ pub(crate) fn request(flags: &Flags) -> Result<Request> {
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let &Flags { by, lines, ignore_case, fixed, .. } = flags;
     let search = Search { pattern: &flags.pattern, by, lines, ignore_case, fixed };
-    run::command(&flags.run, request(flags)?, |run| {
+    run::command_over(&flags.run, request(flags)?, &flags.paths, |run| {
         run.refuse_skip_bad("any bytes are a line, so no record is bad")?;
         search.answer(run, &flags.paths, &flags.answer)
     })

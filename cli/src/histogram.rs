@@ -40,7 +40,7 @@ pub(crate) struct Flags {
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let request = Request::of("histogram").choice("format", &flags.format);
-    run::command(&flags.run, request, |run| {
+    run::command_over(&flags.run, request, &flags.paths, |run| {
         run.refuse_skip_bad(
             "a file is a picture as a whole or none; leave out those that are not",
         )?;

@@ -58,7 +58,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     let only = only(flags)?;
     let request = request_of(flags, only.as_ref());
     let job = Index { words: flags.words.definition(), only };
-    run::command(&flags.run, request, |run| {
+    run::command_over(&flags.run, request, &flags.paths, |run| {
         run.refuse_skip_bad("any bytes are text, so no record is bad")?;
         answer(run, &job, &flags.paths, &flags.answer)
     })

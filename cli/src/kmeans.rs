@@ -63,7 +63,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
             Start::Spread => kmeans::Start::Spread,
         },
     };
-    run::command(&flags.run, Request::of("kmeans"), |run| {
+    run::command_over(&flags.run, Request::of("kmeans"), &flags.paths, |run| {
         run.refuse_changes()?;
         run.refuse_direct()?;
         run.use_devices(flags.devices.open()?);

@@ -38,7 +38,7 @@ enum Points {
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let request = Request::of("linreg").choice("points", &flags.points);
-    run::command(&flags.run, request, |run| {
+    run::command_over(&flags.run, request, &flags.paths, |run| {
         if matches!(flags.points, Points::Bytes) {
             run.refuse_skip_bad("any two bytes are a point")?;
         }

@@ -41,7 +41,7 @@ pub(crate) fn request(flags: &Flags) -> Result<Request> {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command(&flags.run, request(flags)?, |run| {
+    run::command_over(&flags.run, request(flags)?, &flags.paths, |run| {
         answer(run, flags.key, &flags.paths, &flags.answer)
     })
 }

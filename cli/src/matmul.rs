@@ -37,7 +37,7 @@ enum MatrixFormat {
 const BLOCK_ROWS: usize = 64;
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command(&flags.run, Request::of("matmul"), |run| {
+    run::command_over(&flags.run, Request::of("matmul"), [&flags.first, &flags.second], |run| {
         run.refuse_partials()?;
         run.refuse_direct()?;
         let [first, second] = run.inputs([&flags.first, &flags.second].map(slice::from_ref))?;

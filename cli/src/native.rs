@@ -129,7 +129,7 @@ fn answer<C: NativeCombine>(
 ) -> Result<()> {
     let library = Library::load(&flags.library, &flags.map)?;
     let job = Native::<C>::new(library, choice, flags.records.0)?;
-    run::command(&flags.run, Request::of("run").answer(&flags.answer), |run| {
+    run::command_over(&flags.run, Request::of("run").answer(&flags.answer), &flags.paths, |run| {
         run.pairs(&job, &flags.paths, &flags.answer, |key, value, line| fill(key, value, line))
     })
 }

@@ -48,7 +48,7 @@ pub(crate) struct Flags {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command(&flags.run, Request::of("offload"), |run| {
+    run::command_over(&flags.run, Request::of("offload"), &flags.paths, |run| {
         let spec = Spec::parse(&flags.spec, &text(&flags.spec)?)?;
         let kernel = OwnKernel::new(spec, &flags.kernel, &text(&flags.kernel)?)?;
         let devices = devices::open(&flags.devices)?;

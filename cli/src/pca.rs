@@ -30,7 +30,7 @@ pub(crate) struct Flags {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command(&flags.run, Request::of("pca"), |run| {
+    run::command_over(&flags.run, Request::of("pca"), &flags.paths, |run| {
         run.refuse_partials()?;
         run.refuse_direct()?;
         let input = run.input(&flags.paths)?;

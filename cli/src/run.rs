@@ -19,7 +19,9 @@ use crate::show::Shows;
 #[cfg(feature = "serve")]
 use crate::watch::Watch;
 use crate::{devices, exit, stats, timeline};
+use input::Found;
 use std::cell::Cell;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::iter;
@@ -41,19 +43,33 @@ pub(crate) use written::descriptor;
 
 /// Runs a command's jobs: `work` runs them and writes their answer. Then prints the reports. A state keeps
 /// `request`.
+#[cfg(any(feature = "state", feature = "streaming"))]
 pub(crate) fn command(
     flags: &RunFlags,
     request: Request,
     work: impl FnOnce(&mut Run<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut work = Some(work);
-    command_of_any(flags, request, &mut |run| work.take().map_or(Ok(()), |work| work(run)))
+    command_of_any(flags, request, None, &mut |run| work.take().map_or(Ok(()), |work| work(run)))
+}
+
+/// As `command`, for one over the input that these arguments name. They are looked up by `work`.
+pub(crate) fn command_over<'p>(
+    flags: &RunFlags,
+    request: Request,
+    paths: impl IntoIterator<Item = &'p OsString>,
+    work: impl FnOnce(&mut Run<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut work = Some(work);
+    let work = &mut |run: &mut Run<'_>| work.take().map_or(Ok(()), |work| work(run));
+    command_of_any(flags, request, Some(paths.into_iter().collect()), work)
 }
 
 /// As `command`, compiled once for all commands.
 fn command_of_any(
     flags: &RunFlags,
     request: Request,
+    paths: Option<Vec<&OsString>>,
     work: &mut dyn FnMut(&mut Run<'_>) -> Result<()>,
 ) -> Result<()> {
     Session::command(|session| {
@@ -78,7 +94,9 @@ fn command_of_any(
         let ways = Ways { written, events: events.clone(), control };
         let result = run_and_report(session, flags, request, ways, work);
         let result = session.caused(result);
-        events.iter().for_each(|events| events.end(&result, flags.output.as_deref()));
+        let is_input = |file: &Path| Found::of(paths.as_ref()?.iter().copied()).has(file);
+        let end = |events: &Events| events.end(&result, flags.output.as_deref(), &is_input);
+        events.iter().for_each(end);
         result
     })
 }

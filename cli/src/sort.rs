@@ -60,7 +60,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         sort.key = flags.key.clone();
     }
     (sort.reverse, sort.unique) = (flags.reverse, flags.unique);
-    run::command(&flags.run, Request::of("sort"), |run| {
+    run::command_over(&flags.run, Request::of("sort"), &flags.paths, |run| {
         check(&flags.run, flags.records)?;
         if flags.run.state.is_some() {
             may_open_more_files();

@@ -27,7 +27,9 @@ pub(crate) fn request(_: &Flags) -> Result<Request> {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command(&flags.run, request(flags)?, |run| write(run, &flags.paths, &flags.show))
+    run::command_over(&flags.run, request(flags)?, &flags.paths, |run| {
+        write(run, &flags.paths, &flags.show)
+    })
 }
 
 #[cfg(feature = "state")]

@@ -47,7 +47,7 @@ fn request_of(flags: &Flags, keys: &[Vec<u8>]) -> Request {
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let keys = keys(flags)?;
-    run::command(&flags.run, request_of(flags, &keys), |run| {
+    run::command_over(&flags.run, request_of(flags, &keys), &flags.paths, |run| {
         run.refuse_skip_bad("any bytes are a line, so no record is bad")?;
         answer(run, &keys, flags.places, &flags.paths, &flags.answer)
     })

@@ -22,7 +22,7 @@ pub(crate) struct Flags {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command(&flags.run, Request::of("teravalidate"), |run| {
+    run::command_over(&flags.run, Request::of("teravalidate"), &flags.paths, |run| {
         run.refuse_skip_bad("any 100 bytes are a record")?;
         let input = run.input(&flags.paths)?;
         refuse_twice(&input)?;

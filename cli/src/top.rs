@@ -57,7 +57,7 @@ pub(crate) fn request(flags: &Flags) -> Result<Request> {
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let (fields, kept) = (Fields::of(flags)?, answer_flags(flags));
-    run::command(&flags.run, request(flags)?, |run| {
+    run::command_over(&flags.run, request(flags)?, &flags.paths, |run| {
         if matches!(fields, Fields::Columns { by: 1, sum: None, .. }) {
             run.refuse_skip_bad("every line has a first field, so none is bad")?;
         }

@@ -68,11 +68,11 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     let request = request(flags)?;
     #[cfg(feature = "json")]
     if let Some(field) = &flags.json {
-        return run::command(&flags.run, request, |run| {
+        return run::command_over(&flags.run, request, &flags.paths, |run| {
             answer_json(run, field.clone(), flags.words, &flags.paths, &flags.answer)
         });
     }
-    run::command(&flags.run, request, |run| {
+    run::command_over(&flags.run, request, &flags.paths, |run| {
         run.refuse_skip_bad("any bytes are text, so no record is bad")?;
         run.use_devices(flags.devices.open()?);
         answer(run, flags.words, &flags.paths, &flags.answer)

@@ -92,14 +92,14 @@ impl Run<'_> {
 }
 
 /// What arguments name, each looked up for itself, so that one that fails hides no file of another.
-struct Found {
+pub(super) struct Found {
     files: Vec<PathBuf>,
     /// Whether there are no others.
     are_all: bool,
 }
 
 impl Found {
-    fn of<'p>(paths: impl Iterator<Item = &'p OsString>) -> Found {
+    pub(super) fn of<'p>(paths: impl Iterator<Item = &'p OsString>) -> Found {
         let mut found = Found { files: Vec::new(), are_all: true };
         // What is at a URL is no file of this machine's.
         for path in paths.filter(|path| !arguments::is_url(path)) {
@@ -110,6 +110,13 @@ impl Found {
             }
         }
         found
+    }
+
+    /// Returns whether a file is one of the input, if that can be said.
+    pub(super) fn has(&self, file: &Path) -> Option<bool> {
+        let place = there_of(file);
+        let is_found = place.is_some() && self.files.iter().any(|one| there_of(one) == place);
+        (is_found || self.are_all).then_some(is_found)
     }
 }
 

@@ -167,6 +167,43 @@ fn failures_and_skipped_records_are_told() {
     assert!(bad[0]["first"][0]["place"].as_str().unwrap().contains("line 2"));
 }
 
+/// Else a reader would take the end of the last run for that of this one.
+#[test]
+fn a_run_that_fails_before_it_has_input_tells_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write(folder, "text", "to be\n");
+    let last = "{\"event\":\"end\",\"result\":\"done\"}\n";
+    let mut scripts = vec![
+        ("$0 wordcount text -o no/such/x --events 3 3>>events", true),
+        ("$0 wordcount text -o no/such/x --events events", false),
+        ("$0 wordcount missing text --events events", false),
+        ("$0 wordcount missing* --events events", false),
+        ("$0 wordcount missing --events 3 3>>events", true),
+    ];
+    if cfg!(feature = "streaming") {
+        fs::create_dir(folder.join("out")).unwrap();
+        let job = "$0 streaming -input text -output out -mapper cat --events";
+        scripts.extend([
+            (&*format!("{job} events").leak(), false),
+            (&*format!("{job} 3 3>>events").leak(), true),
+        ]);
+    }
+    for (script, is_appended) in scripts {
+        write(folder, "events", last);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, env!("CARGO_BIN_EXE_tegula")]).current_dir(folder);
+        check_fault(&shell.output().unwrap(), 1, &[]);
+        let mut events = lines(&fs::read(folder.join("events")).unwrap());
+        if is_appended {
+            assert_eq!(events.remove(0)["result"], "done", "{script}");
+        }
+        let (begin, end) = (&events[0], events.last().unwrap());
+        assert_eq!((&begin["event"], &end["event"]), (&"begin".into(), &"end".into()), "{script}");
+        assert_eq!((&end["result"], &end["code"]), (&"failed".into(), &1.into()), "{script}");
+    }
+}
+
 #[test]
 fn a_place_that_cannot_be_written_or_that_the_answer_needs_is_refused() {
     let at_stdout = count_text(b"a", &["--events", "1"]);
