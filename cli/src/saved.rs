@@ -178,8 +178,11 @@ pub(crate) fn named(folders: &dyn Folders, job: &str) -> Vec<String> {
     // Whoever asks for a job whose folder cannot be listed learns why.
     let jobs = state::jobs_of(folders).unwrap_or_default();
     let has_own = jobs.iter().any(|one| one == job);
-    let steps = Some(steps(folders, &jobs, job)).filter(|steps| steps.is_certain && !has_own);
-    steps.map_or_else(|| vec![job.to_owned()], |steps| steps.names)
+    let steps = steps(folders, &jobs, job);
+    match !has_own && (steps.is_certain || steps.are_damaged) {
+        true => steps.names,
+        false => vec![job.to_owned()],
+    }
 }
 
 /// The states of a command of several jobs: a name, a dot and a number each. A job of another command may have such a name,
@@ -189,15 +192,21 @@ struct Steps {
     names: Vec<String>,
     /// Whether one of them says that it is of such a command. What is damaged, or kept by another program, does not say.
     is_certain: bool,
+    /// Whether none of them can be read, for faults that whoever asks for the command has to learn.
+    are_damaged: bool,
 }
 
 fn steps(folders: &dyn Folders, jobs: &[String], job: &str) -> Steps {
     let number = |name: &String| name.strip_prefix(job)?.strip_prefix('.')?.parse::<u64>().ok();
     let mut numbered: Vec<_> = jobs.iter().filter_map(|one| Some((number(one)?, one))).collect();
     numbered.sort_unstable();
-    let mut steps = Steps { names: Vec::new(), is_certain: false };
+    let mut steps = Steps { names: Vec::new(), is_certain: false, are_damaged: false };
+    let mut is_one_read = false;
     for (_, name) in numbered {
-        let report = state::report(folders, name).ok().flatten();
+        let report = state::report(folders, name);
+        steps.are_damaged |= report.is_err();
+        let report = report.ok().flatten();
+        is_one_read |= report.is_some();
         let request = report.and_then(|report| Request::parse(&report.about));
         let is_step = request.map(|request| SEVERAL.contains(&&*request.command));
         steps.is_certain |= is_step == Some(true);
@@ -205,6 +214,7 @@ fn steps(folders: &dyn Folders, jobs: &[String], job: &str) -> Steps {
             steps.names.push(name.clone());
         }
     }
+    steps.are_damaged &= !is_one_read;
     steps
 }
 

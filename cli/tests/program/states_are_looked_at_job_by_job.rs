@@ -55,6 +55,30 @@ fn a_damaged_job_hides_no_other() {
     answer(on_state(at, &["verify", "--job=b"]));
 }
 
+/// What is damaged does not say which command it is of, and whoever names that one learns what it is.
+#[test]
+fn a_command_whose_jobs_are_all_damaged_is_named_as_a_whole() {
+    let folder = states(&["near.1", "near.2", "far.1", "far.2"]);
+    let at = folder.path();
+    for job in ["near.1", "near.2", "far.1"] {
+        write(at, &format!("state/{job}/manifest"), "what is no manifest");
+    }
+    for command in ["verify", "show"] {
+        let output = on_state(at, &[command, "--job=near"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), said.lines().count()), (Some(1), 2), "{said}");
+        for path in ["state/near.1/manifest", "state/near.2/manifest"] {
+            assert!(said.contains(path), "{command}: {said}");
+        }
+    }
+    answer(on_state(at, &["rm", "--job=near"]));
+    // One of another command shows that these are apart.
+    for command in ["verify", "show", "rm"] {
+        check_fault(&on_state(at, &[command, "--job=far"]), 1, &["state/far: no state is there"]);
+    }
+    assert_eq!(names(&at.join("state")), ["far.1", "far.2"]);
+}
+
 #[test]
 fn jobs_that_are_in_use_are_kept_and_named() {
     let folder = states(&["a", "b", "c"]);
