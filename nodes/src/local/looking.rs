@@ -11,10 +11,9 @@ use std::time::{Duration, Instant};
 
 /// How often the folder is looked into.
 const JOIN: Duration = Duration::from_secs(1);
-/// A node that ends sooner after it was taken has failed.
-const LASTS_LEAST: Duration = Duration::from_secs(10);
-/// Failures in a row after which a node is not taken any more.
-const FAILURES_MOST: u32 = 3;
+/// Ends of a node after which it is not taken any more, however long it lasted each time: if its work is what ends it, the
+/// command would never end.
+const ENDS_MOST: u32 = 3;
 
 /// Looks for nodes in a folder.
 #[derive(Debug)]
@@ -33,8 +32,8 @@ pub(super) struct Looking {
 struct Socket {
     /// The number of the node that is there, or that the driver has ended.
     node: Option<usize>,
-    taken: Instant,
-    failures: u32,
+    /// How often a node that was there has ended.
+    ends: u32,
 }
 
 impl Looking {
@@ -57,18 +56,17 @@ impl Looking {
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         paths.sort();
         for path in paths {
-            let failures = match self.sockets.get(&path) {
+            let ends = match self.sockets.get(&path) {
                 Some(Socket { node: Some(_), .. }) => continue,
-                Some(Socket { failures, .. }) => *failures,
+                Some(Socket { ends, .. }) => *ends,
                 None => 0,
             };
             let node = nodes.len();
-            if failures < FAILURES_MOST
+            if ends < ENDS_MOST
                 && let Some(taken) = self.take(&path, node)
             {
                 nodes.push(taken);
-                let socket = Socket { node: Some(node), taken: Instant::now(), failures };
-                self.sockets.insert(path, socket);
+                self.sockets.insert(path, Socket { node: Some(node), ends });
             }
         }
     }
@@ -77,9 +75,7 @@ impl Looking {
     pub(super) fn ended(&mut self, node: usize) {
         let socket = self.sockets.values_mut().find(|socket| socket.node == Some(node));
         let Some(socket) = socket else { return };
-        let has_failed = socket.taken.elapsed() < LASTS_LEAST;
-        socket.failures = if has_failed { socket.failures + 1 } else { 0 };
-        socket.node = None;
+        *socket = Socket { node: None, ends: socket.ends + 1 };
         self.is_due = true;
     }
 
@@ -93,5 +89,33 @@ impl Looking {
         let mut stream = UnixStream::connect(path).ok()?;
         frame::write(&mut stream, &self.greeting).ok()?;
         Child::connected(number, stream, &self.events).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+    use std::sync::mpsc::sync_channel;
+
+    #[test]
+    fn a_node_that_ends_each_time_is_taken_three_times() {
+        let folder = std::env::temp_dir().join(format!("tegula-looking-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let _first = UnixListener::bind(folder.join("first")).unwrap();
+        let (events, _received) = sync_channel(8);
+        let mut looking = Looking::new(folder.clone(), Vec::new(), events);
+        let mut nodes = Vec::new();
+        for ended in 0..10 {
+            looking.look(&mut nodes);
+            looking.ended(ended);
+        }
+        looking.look(&mut nodes);
+        assert!(nodes.len() == 3 && !looking.is_due(), "{}", nodes.len());
+        // One that comes later is another node.
+        let _second = UnixListener::bind(folder.join("second")).unwrap();
+        looking.look(&mut nodes);
+        assert_eq!(nodes.len(), 4);
+        fs::remove_dir_all(&folder).unwrap();
     }
 }
