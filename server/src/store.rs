@@ -19,11 +19,12 @@
 use crate::Fault;
 use crate::fields::Fields;
 use crate::job::Job;
-use rustix::fs::{FlockOperation, flock};
-use std::fs::{self, File, OpenOptions};
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::io::Errno;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::num::NonZero;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use tegula::output::AtomicFile;
@@ -56,7 +57,7 @@ impl Store {
         let lock = lock.map_err(|cause| fault("open", &path, &cause))?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Store { home: home.to_path_buf(), _lock: lock }),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(Fault(format!(
+            Err(Errno::WOULDBLOCK) => Err(Fault(format!(
                 "{}: another server uses this folder; stop it, or give another folder (--home)",
                 home.display()
             ))),
@@ -242,23 +243,38 @@ fn write_whole(path: &Path, text: &[u8]) -> Result<(), Fault> {
     write().map_err(|error| Fault(error.to_string()))
 }
 
-/// Writes a file that only its owner can read.
+/// Writes a file that only its owner can read, in the place of one that is there.
 pub(crate) fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
-    write_private(path, File::options().create(true).truncate(true), bytes)
+    write_private(path, bytes, |hidden| fs::rename(hidden, path))
 }
 
 /// As [`write_secret`], where there is no file.
 pub(crate) fn new_secret(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
-    write_private(path, File::options().create_new(true), bytes)
+    write_private(path, bytes, |hidden| {
+        match renameat_with(CWD, hidden, CWD, path, RenameFlags::NOREPLACE) {
+            // Not all file systems can.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => fs::hard_link(hidden, path),
+            named => Ok(named?),
+        }
+    })
 }
 
-fn write_private(path: &Path, options: &mut OpenOptions, bytes: &[u8]) -> Result<(), Fault> {
-    let mut write = || -> io::Result<()> {
-        let mut file = options.write(true).mode(0o600).open(path)?;
-        // It may have been there before, readable for others.
-        file.set_permissions(fs::Permissions::from_mode(0o600))?;
-        file.write_all(bytes)?;
-        file.sync_all()
+/// Writes a file with a hidden name beside `path`, and lets `name` give it its own: a half secret would be neither used
+/// nor replaced at the next start.
+fn write_private(
+    path: &Path,
+    bytes: &[u8],
+    name: impl FnOnce(&Path) -> io::Result<()>,
+) -> Result<(), Fault> {
+    let [a, b, c, d, ..] = random()?;
+    let hidden = path.with_file_name(format!(".tegula-{:08x}", u32::from_le_bytes([a, b, c, d])));
+    let write = || -> io::Result<()> {
+        let mut file = File::options().create_new(true).write(true).mode(0o600).open(&hidden)?;
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
+        let named = written.and_then(|()| name(&hidden));
+        // It is still there if that failed, or if the file has both names.
+        let _ = fs::remove_file(&hidden);
+        named
     };
     write().map_err(|cause| fault("write", path, &cause))
 }

@@ -46,6 +46,29 @@ fn a_full_disk_refuses_jobs_and_stops_no_server() {
     drop(server);
 }
 
+/// A limit on the size of files stops the write as a full disk does; without the trap, it kills the server there.
+#[test]
+fn a_token_that_could_not_be_written_is_made_at_the_next_start() {
+    for trap in ["trap '' XFSZ;", ""] {
+        let place = tempfile::tempdir().unwrap();
+        let home = place.path().join("home");
+        let program = env!("CARGO_BIN_EXE_tegula");
+        let serve =
+            format!("{trap} ulimit -c 0; ulimit -f 0; exec {program} serve --listen 127.0.0.1:0");
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(serve + " --home \"$HOME/home\"").env("HOME", place.path());
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && !home.join("token").exists(), "{trap}: {said}");
+        if !trap.is_empty() {
+            assert!(said.contains("home/token: cannot write"), "{said}");
+            assert_eq!(fs::read_dir(&home).unwrap().count(), 0);
+        }
+        let server = Server::start_in(place, &[]);
+        assert_eq!(server.token.len(), 64);
+    }
+}
+
 #[test]
 fn an_answer_that_does_not_fit_fails_its_job() {
     let place = tempfile::tempdir().unwrap();
