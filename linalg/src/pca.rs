@@ -50,9 +50,10 @@ impl Pca {
         let columns = matrix.columns;
         // Whatever is made of pairs of columns has a size.
         bytes_of(columns, columns, NUMBER_BYTES)?;
-        // Each worker has the numbers of a block in double precision.
+        // Each worker that has a block has its numbers in double precision.
         let block_bytes = bytes_of(blocks.rows.min(matrix.rows), columns, NUMBER_BYTES)?;
-        let in_work = runs.reserve(block_bytes.saturating_mul(runs.workers()))?;
+        let at_work = runs.workers().min(blocks.count());
+        let in_work = runs.reserve(block_bytes.saturating_mul(at_work))?;
         let means = means(runs, &blocks)?;
         let covariance = covariance(runs, &blocks, &means)?;
         if !means.iter().chain(&covariance).all(|number| number.is_finite()) {

@@ -142,6 +142,18 @@ fn a_matrix_for_which_there_is_no_room_is_refused() {
     assert!(stats(folder)["memory_resident_peak"].as_u64().unwrap() <= 80 << 20);
 }
 
+/// The rows are one block of 2.4 MB; the sum of products and the one list that is added to it take 18 MB each.
+#[test]
+fn a_worker_without_rows_needs_no_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = |number: usize| (0..1500).map(move |at| (number * at % 7).to_string() + " ");
+    let rows: String = (0..200).map(|number| row(number).collect::<String>() + "\n").collect();
+    write(folder.path(), "rows", rows);
+    let mut run = tegula();
+    run.args(["pca", "rows", "-j16", "-c0", "--memory=90M"]).current_dir(folder.path());
+    answer(run.output().unwrap());
+}
+
 #[test]
 fn a_scratch_folder_that_is_not_there_is_named() {
     let folder = tempfile::tempdir().unwrap();
