@@ -181,8 +181,8 @@ impl Engine {
 
     /// Runs `task(worker, number)` once for each number below `count`, on all workers, in no promised order.
     /// Workers are numbered from 0 to [`workers`](Engine::workers); no two tasks run at once with the same
-    /// worker. A task must not wait for another one. Progress counts each task as a byte of the input. Of the
-    /// options, `progress`, `timeline` and `cancel` apply. Costs one atomic increment a task.
+    /// worker. A task may wait for one that has begun, and for no other. Progress counts each task as a byte of
+    /// the input. Of the options, `progress`, `timeline` and `cancel` apply. Costs one atomic increment a task.
     ///
     /// # Errors
     /// The error of the task with the least number of those that failed; [`Error::Panicked`], which names the

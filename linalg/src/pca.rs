@@ -112,18 +112,21 @@ fn means(runs: &mut Runs<'_>, blocks: &Blocks<'_>) -> Result<Vec<f64>> {
 fn covariance(runs: &mut Runs<'_>, blocks: &Blocks<'_>, means: &[f64]) -> Result<Vec<f64>> {
     let columns = means.len();
     // A sum of floats depends on its order, so it takes the blocks' products in the order of the blocks.
-    let sum = Mutex::new(OrderedSum::new(columns * columns, runs.reserve(0)?)?);
-    runs.tasks(blocks.count(), |block| {
-        let mut about = blocks.numbers(block);
+    // Beside a list for each worker there is one that waits for its turn.
+    let lists_most = blocks.count().min(runs.workers() + 1);
+    let sum = OrderedSum::new(columns * columns, lists_most, runs.reserve(0)?)?;
+    runs.tasks(blocks.count(), |_| {
+        // Another task has failed.
+        let Some(mut products) = sum.begin()? else { return Ok(()) };
+        let mut about = blocks.numbers(products.number);
         for row in about.chunks_exact_mut(columns) {
             row.iter_mut().zip(means).for_each(|(value, mean)| *value -= mean);
         }
-        let mut products = sum.lock().begin()?;
-        squares(rows(&about, columns), &mut products);
-        sum.lock().add(block, products);
+        squares(rows(&about, columns), &mut products.list);
+        products.add();
         Ok(())
     })?;
-    let (mut covariance, counted) = sum.into_inner().finish()?;
+    let (mut covariance, counted) = sum.finish()?;
     runs.keep(counted);
     for row in 0..columns {
         for column in 0..=row {
