@@ -62,14 +62,15 @@ pub(crate) fn command_over<'p>(
 ) -> Result<()> {
     let mut work = Some(work);
     let work = &mut |run: &mut Run<'_>| work.take().map_or(Ok(()), |work| work(run));
-    command_of_any(flags, request, Some(paths.into_iter().collect()), work)
+    let paths: Vec<&OsString> = paths.into_iter().collect();
+    command_of_any(flags, request, Some(&paths), work)
 }
 
 /// As `command`, compiled once for all commands.
 fn command_of_any(
     flags: &RunFlags,
     request: Request,
-    paths: Option<Vec<&OsString>>,
+    paths: Option<&[&OsString]>,
     work: &mut dyn FnMut(&mut Run<'_>) -> Result<()>,
 ) -> Result<()> {
     Session::command(|session| {
@@ -94,7 +95,7 @@ fn command_of_any(
         let ways = Ways { written, events: events.clone(), control };
         let result = run_and_report(session, flags, request, ways, work);
         let result = session.caused(result);
-        let is_input = |file: &Path| Found::of(paths.as_ref()?.iter().copied()).has(file);
+        let is_input = |file: &Path| Found::of(paths?.iter().copied()).has(file);
         let end = |events: &Events| events.end(&result, flags.output.as_deref(), &is_input);
         events.iter().for_each(end);
         result
