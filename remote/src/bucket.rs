@@ -57,10 +57,15 @@ const URLS: [&str; 12] = [
     "AZURE_AUTHORITY_HOST",
     "AZURE_MSI_ENDPOINT",
 ];
-/// A key in JSON, which may have several lines.
-const OF_LINES: &str = "GOOGLE_SERVICE_ACCOUNT_KEY";
+/// A key in JSON and certificates, which may have several lines.
+const OF_LINES: [&str; 4] = [
+    "GOOGLE_SERVICE_ACCOUNT_KEY",
+    "GOOGLE_PROXY_CA_CERTIFICATE",
+    "AZURE_PROXY_CA_CERTIFICATE",
+    "AWS_PROXY_CA_CERTIFICATE",
+];
 
-/// Checks the variables of a store's, for which the library panics.
+/// Checks the variables of a store, for which the library panics. Those that it does not know may be of other programs.
 ///
 /// # Errors
 /// If one cannot be part of a request.
@@ -71,17 +76,31 @@ pub(crate) fn check(settings: &Settings, scheme: Scheme) -> Result<(), Fault> {
         Scheme::S3 | Scheme::Hdfs => "AWS_",
     };
     for (name, value) in settings.with_prefix(prefix) {
+        if !is_known(scheme, name) {
+            continue;
+        }
         if URLS.contains(&name) && !is_url(value) {
             let cause = format!("the variable {name} is `{value}`");
             return Err(Fault::refused(cause, "make it a URL, http://host:port or https://host"));
         }
-        if name != OF_LINES && value.chars().any(char::is_control) {
+        if !OF_LINES.contains(&name) && value.chars().any(char::is_control) {
             let cause =
                 format!("the variable {name} has a control character, such as the end of a line");
             return Err(Fault::refused(cause, "correct it"));
         }
     }
     Ok(())
+}
+
+/// Returns whether a store is opened with a variable of that name.
+fn is_known(scheme: Scheme, name: &str) -> bool {
+    let key = name.to_ascii_lowercase();
+    let is_key = match scheme {
+        Scheme::Gs => key.parse::<GoogleConfigKey>().is_ok(),
+        Scheme::Az => key.parse::<AzureConfigKey>().is_ok(),
+        Scheme::S3 | Scheme::Hdfs => key.parse::<AmazonS3ConfigKey>().is_ok(),
+    };
+    is_key || URLS.contains(&name)
 }
 
 fn is_url(text: &str) -> bool {

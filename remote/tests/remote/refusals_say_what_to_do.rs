@@ -1,6 +1,6 @@
 //! A file that cannot be read is one clear message: the URL, the reason, and the remedy. It comes soon.
 
-use crate::common::{SOON, fault, settings};
+use crate::common::{SOON, fault, listing, settings};
 use std::net::{TcpListener, TcpStream};
 use std::time::Instant;
 use tegula::{Error, InputError};
@@ -66,6 +66,26 @@ fn variables_that_make_no_request_are_named() {
     }
     let message = fault(good.with("AWS_SESSION_TOKEN", "a\r").input("s3://bucket/key"));
     assert!(message.contains("the variable AWS_SESSION_TOKEN has a control"), "{message}");
+}
+
+/// Variables of other programs may have several lines, and a certificate has.
+#[test]
+fn variables_of_no_request_may_have_lines() {
+    let server = S3::start();
+    server.put("bucket", "key", b"x");
+    let lines = "-----BEGIN X-----\nAAAA\n-----END X-----\n";
+    let others = ["AWS_SSH_KEY", "GOOGLE_CREDENTIALS", "AZURE_CREDENTIALS"];
+    let good = settings(server.endpoint())
+        .with("GOOGLE_BASE_URL", server.endpoint())
+        .with("AZURE_STORAGE_ENDPOINT", server.endpoint());
+    let with_others = others.iter().fold(good, |good, name| good.with(*name, lines));
+    assert_eq!(listing(&with_others.input("s3://bucket/key").unwrap()).len(), 1);
+    for url in ["gs://bucket/key", "az://bucket/key"] {
+        let message = fault(with_others.input(url));
+        assert!(!message.contains("the variable"), "{message}");
+    }
+    let with_certificate = with_others.with("AWS_PROXY_CA_CERTIFICATE", lines);
+    assert!(with_certificate.input("s3://bucket/key").is_ok());
 }
 
 #[test]
