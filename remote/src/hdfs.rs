@@ -197,22 +197,34 @@ impl Store for Hdfs {
     }
 
     async fn create(&self, path: &str, bytes: &[u8], patience: Patience) -> Result<(), Fault> {
-        let (path, content) = (absolute(path), Content::Bytes(bytes));
-        contained(self.write(&path, content, false, patience.time, &mut 0)).await
+        let (upload, content) = (unfinished(path), Content::Bytes(bytes));
+        let name = absolute(&upload);
+        let made = match contained(self.write(&name, content, patience.time, &mut 0)).await {
+            Ok(()) => self.move_to(&name, &absolute(path), false).await,
+            fault => fault,
+        };
+        if made == Err(Fault::Exists) {
+            // What is left is removed by the next run that takes the state.
+            let _ = self.remove(&upload).await;
+        }
+        match made {
+            // A run that has taken the state has removed it. The next try finds that run's file.
+            Err(Fault::Missing) => Err(Fault::lost(format!("another run removed {upload}"))),
+            made => made,
+        }
     }
 
-    /// A file that is being written has its name already, so it is written under another one, which no other run has.
     async fn send(
         &self,
         path: &str,
         content: Content<'_>,
         patience: Patience,
     ) -> Result<String, Fault> {
-        let upload = format!("{path}.{:016x}{UNFINISHED}", RandomState::new().hash_one(path));
+        let upload = unfinished(path);
         let mut tries = Tries::new(patience);
         loop {
             let (name, time, mut at) = (absolute(&upload), patience.time, 0);
-            let fault = match contained(self.write(&name, content, true, time, &mut at)).await {
+            let fault = match contained(self.write(&name, content, time, &mut at)).await {
                 Ok(()) => return Ok(upload),
                 Err(fault) => fault,
             };
@@ -224,7 +236,7 @@ impl Store for Hdfs {
     }
 
     async fn publish(&self, path: &str, _: Content<'_>, upload: &String) -> Result<(), Fault> {
-        self.move_to(&absolute(upload), &absolute(path)).await
+        self.move_to(&absolute(upload), &absolute(path), true).await
     }
 
     async fn discard(&self, _: &str, upload: &String) -> Result<(), Fault> {
@@ -232,7 +244,7 @@ impl Store for Hdfs {
     }
 
     async fn rename(&self, from: &str, to: &str) -> Result<(), Fault> {
-        self.move_to(&absolute(from), &absolute(to)).await
+        self.move_to(&absolute(from), &absolute(to), true).await
     }
 
     async fn remove(&self, path: &str) -> Result<(), Fault> {
@@ -255,8 +267,8 @@ impl Store for Hdfs {
 }
 
 impl Hdfs {
-    async fn move_to(&self, from: &str, to: &str) -> Result<(), Fault> {
-        contained(async { self.client.rename(from, to, true).await.map_err(fault) }).await
+    async fn move_to(&self, from: &str, to: &str, overwrite: bool) -> Result<(), Fault> {
+        contained(async { self.client.rename(from, to, overwrite).await.map_err(fault) }).await
     }
 
     /// Writes a file, each piece of it in `time`. Counts the bytes so far in `at`, even if the rest fails.
@@ -264,12 +276,11 @@ impl Hdfs {
         &self,
         path: &str,
         content: Content<'_>,
-        overwrite: bool,
         time: Duration,
         at: &mut u64,
     ) -> Result<(), Fault> {
         let late = |_| Fault::lost(no_answer(time));
-        let options = WriteOptions::default().overwrite(overwrite);
+        let options = WriteOptions::default().overwrite(true);
         let created = timeout(time, self.client.create(path, options)).await.map_err(late)?;
         let mut file = created.map_err(fault)?;
         while *at < content.bytes() {
@@ -281,6 +292,12 @@ impl Hdfs {
         }
         timeout(time, file.close()).await.map_err(late)?.map_err(fault)
     }
+}
+
+/// Returns a name that no other run has for a file until it is complete: a file that is being written has its name
+/// from the start.
+fn unfinished(path: &str) -> String {
+    format!("{path}.{:016x}{UNFINISHED}", RandomState::new().hash_one(path))
 }
 
 fn absolute(path: &str) -> String {

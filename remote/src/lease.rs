@@ -1,5 +1,5 @@
 //! A lease: the right of one run to change a state on a store that has no locks. It is a file with a number, made so
-//! that the store lets only one of several runs make it (a condition on the absence of an object; a create without
+//! that the store lets only one of several runs make it (a condition on the absence of an object; a rename without
 //! overwriting). Its content names the run and changes with each renewal. Who wants the state of a run that does
 //! not renew its lease any more takes the next number; the run that lost it so finds that number, or its own file gone,
 //! before it changes the manifest, and fails (leases after Gray and Cheriton, Leases: An Efficient Fault-Tolerant
@@ -172,21 +172,29 @@ impl<S: Store + 'static> Held<S> {
         Ok(content.is_some_and(|content| content.owner == self.owner))
     }
 
-    /// Returns whether the lease of that number is this run's and no other has come after it.
-    fn is_newest(&self, number: u64) -> Result<bool, StorageError> {
+    /// Returns whether the lease of that number is this run's and no other has come after it. Goes on to the next number
+    /// if this run has taken it and was not answered.
+    fn has_newest(&self, number: &mut u64) -> Result<bool, StorageError> {
         if self.is_lost.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        let newest = newest(&leases(&self.connection, &self.folder)?);
-        let is_newest = newest.is_some_and(|(newest, _)| newest == number) && self.has(number)?;
-        self.is_lost.store(!is_newest, Ordering::Relaxed);
-        Ok(is_newest)
+        let newest = newest(&leases(&self.connection, &self.folder)?).map(|(newest, _)| newest);
+        let is_next = newest == number.checked_add(1);
+        let has_newest = match newest {
+            Some(newest) if newest == *number || is_next => self.has(newest)?,
+            _ => false,
+        };
+        if has_newest && is_next {
+            return self.go_on(number);
+        }
+        self.is_lost.store(!has_newest, Ordering::Relaxed);
+        Ok(has_newest)
     }
 
     /// Returns whether this run has the state, and then sees to it that time is left.
     fn has_time(&self) -> Result<bool, StorageError> {
         let mut number = self.number.lock();
-        if !self.is_newest(*number)? {
+        if !self.has_newest(&mut number)? {
             return Ok(false);
         }
         Ok(self.left() > self.connection.lease / RENEWALS || self.take_next(&mut number)?)
@@ -195,7 +203,7 @@ impl<S: Store + 'static> Held<S> {
     /// Renews the lease by one try. Returns `false` if another run has the state.
     fn renew(&self) -> Result<bool, StorageError> {
         let mut number = self.number.lock();
-        if !self.is_newest(*number)? {
+        if !self.has_newest(&mut number)? {
             return Ok(false);
         }
         let (began, left) = (Instant::now(), self.left());
@@ -211,18 +219,26 @@ impl<S: Store + 'static> Held<S> {
     /// Takes the lease of the next number, where another run may do so at this moment: the store lets one of them make
     /// it. Returns `false` if it was the other.
     fn take_next(&self, number: &mut u64) -> Result<bool, StorageError> {
-        let (began, next) = (Instant::now(), number.saturating_add(1));
-        if !self.create(next)? {
+        let began = Instant::now();
+        if !self.create(number.saturating_add(1))? {
             self.is_lost.store(true, Ordering::Relaxed);
             return Ok(false);
         }
+        let was_first = self.go_on(number)?;
+        *self.written.lock() = began;
+        Ok(was_first)
+    }
+
+    /// Goes on to the lease of the next number, which this run has made. Returns `false` if another run had taken that
+    /// number before. If that cannot be found out, it is looked up again by [`Held::has_newest`].
+    fn go_on(&self, number: &mut u64) -> Result<bool, StorageError> {
+        let next = number.saturating_add(1);
         // The other run removes the lease before its own, and may have ended since.
         let was_first = self.has(*number)?;
         let dropped = if was_first { std::mem::replace(number, next) } else { next };
+        self.is_lost.store(!was_first, Ordering::Relaxed);
         // One that is left is removed by the next run that takes the state.
         let _ = self.connection.remove(&self.path(dropped));
-        self.is_lost.store(!was_first, Ordering::Relaxed);
-        *self.written.lock() = began;
         Ok(was_first)
     }
 
@@ -249,9 +265,9 @@ impl<S: Store + 'static> Drop for Lease<S> {
         *self.held.is_over.lock() = true;
         self.held.ended.notify_all();
         self.renewing.take().map(JoinHandle::join);
-        let number = *self.held.number.lock();
-        if matches!(self.held.is_newest(number), Ok(true)) {
-            let _ = self.held.connection.remove(&self.held.path(number));
+        let mut number = self.held.number.lock();
+        if matches!(self.held.has_newest(&mut number), Ok(true)) {
+            let _ = self.held.connection.remove(&self.held.path(*number));
         }
     }
 }

@@ -154,6 +154,7 @@ fn in_hdfs() {
     remove(&*make(), "words").unwrap();
     assert!(make().names().unwrap().is_empty());
     one_of_two_runs_has_it(&make);
+    one_of_runs_at_once_has_it(&make);
     let denied = format!("{}/denied", hdfs.root());
     hdfs.put("/denied/x", b"x");
     hdfs.deny("/denied");
@@ -174,6 +175,17 @@ fn one_of_two_runs_has_it(make: &dyn Fn() -> Arc<dyn Folders>) {
     drop(first);
     let second = make().folder("two").lock("lock").unwrap();
     assert!(second.is_some());
+}
+
+fn one_of_runs_at_once_has_it(make: &(dyn Fn() -> Arc<dyn Folders> + Sync)) {
+    let lock = || make().folder("two").lock("lock").unwrap();
+    let locks: Vec<_> = thread::scope(|scope| {
+        let runs: Vec<_> = (0..6).map(|_| scope.spawn(lock)).collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    assert_eq!(locks.iter().flatten().count(), 1);
+    drop(locks);
+    assert!(make().folder("two").list().unwrap() == ["lock"]);
 }
 
 #[test]
@@ -286,6 +298,32 @@ fn a_lease_that_ran_out_is_taken_again() {
     let make = || folders(&settings, URL);
     assert!(verify(&*make(), "words").unwrap() > 0);
     remove(&*make(), "words").unwrap();
+}
+
+/// The answer that tells a run whether it was the first to take the next lease is lost. The run has that lease all the same.
+#[test]
+fn a_run_does_not_lose_its_state_to_itself() {
+    let (server, settings) = server();
+    let make = || folders(&settings.clone().with("TEGULA_STATE_LEASE_SECONDS", "2"), URL);
+    let storage = make().make("words").unwrap();
+    let lock = storage.lock("lock").unwrap().unwrap();
+    server.refuse_next(u32::MAX, 503, None);
+    thread::sleep(Duration::from_millis(2500));
+    // It is read before the next one is made, and after that.
+    let (refused, is_refused) = std::sync::mpsc::channel();
+    let refusals = server.refusals();
+    server.before("GET /bucket/states/words/lease-1 ", || ());
+    server.before("GET /bucket/states/words/lease-1 ", move || {
+        refusals.refuse_next(1, 503, None);
+        refused.send(()).unwrap();
+    });
+    server.refuse_next(0, 503, None);
+    is_refused.recv().unwrap();
+    storage.create("new").unwrap().sync().unwrap();
+    drop(lock);
+    let began = Instant::now();
+    assert!(make().folder("words").lock("lock").unwrap().is_some());
+    assert!(began.elapsed() < Duration::from_secs(2));
 }
 
 /// The time of a lease is its run's: one that looks for a shorter time does not take it for dead.
