@@ -27,6 +27,8 @@ use tegula_machine::sync::{Condvar, Mutex};
 const NAME: &str = "lease-";
 /// Renewals in the time after which a lease is lost.
 const RENEWALS: u32 = 4;
+/// Renewals that are tried in the time of one, if each fails at once.
+const TRIES: u32 = 4;
 
 /// Returns whether a file of that name is a lease, or one that is not finished.
 pub(crate) fn is_hidden(name: &str) -> bool {
@@ -207,11 +209,13 @@ impl<S: Store + 'static> Held<S> {
             return Ok(false);
         }
         let (began, left) = (Instant::now(), self.left());
-        if left <= self.connection.lease / RENEWALS {
+        let time = self.connection.lease / RENEWALS;
+        if left <= time {
             return self.take_next(&mut number);
         }
         let content = self.content();
-        self.connection.put_within(left, &self.path(*number), content.as_bytes())?;
+        // There is time for another try then.
+        self.connection.put_within(time, &self.path(*number), content.as_bytes())?;
         *self.written.lock() = began;
         Ok(true)
     }
@@ -242,9 +246,10 @@ impl<S: Store + 'static> Held<S> {
         Ok(was_first)
     }
 
-    /// Renews the lease until it is over or lost. A renewal that fails is made up for by the next.
+    /// Renews the lease until it is over or lost. A renewal that fails is tried again soon.
     fn keep(&self) {
-        let pause = self.connection.lease / RENEWALS;
+        let time = self.connection.lease / RENEWALS;
+        let mut pause = time;
         loop {
             let is_over = self.is_over.lock();
             let is_over = self.ended.wait_timeout_while(is_over, pause, |is_over| !*is_over);
@@ -252,9 +257,11 @@ impl<S: Store + 'static> Held<S> {
                 return;
             }
             drop(is_over);
-            if matches!(self.renew(), Ok(false)) {
-                return;
-            }
+            pause = match self.renew() {
+                Ok(true) => time,
+                Ok(false) => return,
+                Err(_) => time / TRIES,
+            };
         }
     }
 }

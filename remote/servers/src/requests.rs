@@ -100,26 +100,26 @@ impl Requests {
 }
 
 impl State {
-    /// Returns the answer to a request that is refused; `None` for one that is passed on.
-    fn request(&mut self, head: &[u8]) -> Option<String> {
+    /// Returns what is to be called before a request.
+    fn acts(&mut self, head: &[u8]) -> Vec<Act> {
         let happenings = &mut self.happenings;
-        if let Some((_, act)) =
-            happenings.next.take_if(|(before, _)| *before == happenings.requests)
-        {
-            act();
-        }
+        let next = happenings.next.take_if(|(before, _)| *before == happenings.requests);
         let first_line = head.split(|&byte| byte == b'\r').next().unwrap_or_default();
         let first_line = String::from_utf8_lossy(first_line);
         let mut before = happenings.before.iter();
-        if let Some(place) = before.position(|(text, _)| first_line.contains(&**text)) {
-            happenings.before.remove(place).1();
-        }
+        let place = before.position(|(text, _)| first_line.contains(&**text));
+        let before = place.map(|place| happenings.before.remove(place).1);
+        next.map(|(_, act)| act).into_iter().chain(before).collect()
+    }
+
+    /// Returns the answer to a request that is refused; `None` for one that is passed on.
+    fn refusal(&mut self, head: &[u8]) -> Option<String> {
         let mut busy = self.busy.lock().unwrap();
         if let Some(left) = busy.left.checked_sub(1) {
             busy.left = left;
             return Some(busy.refusal(head.starts_with(b"HEAD ")));
         }
-        happenings.requests += 1;
+        self.happenings.requests += 1;
         None
     }
 }
@@ -146,7 +146,10 @@ fn serve(mut client: &TcpStream, server: SocketAddr, state: &Mutex<State>) {
         });
         let mut requests = BufReader::new(client);
         while let Some(request) = head(&mut requests) {
-            let refusal = state.lock().unwrap().request(&request);
+            // One that waits holds up no other request.
+            let acts = state.lock().unwrap().acts(&request);
+            acts.into_iter().for_each(|act| act());
+            let refusal = state.lock().unwrap().refusal(&request);
             let mut body = (&mut requests).take(body_bytes(&request));
             let passed = match refusal {
                 Some(refusal) => {
