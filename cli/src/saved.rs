@@ -174,12 +174,13 @@ fn report(folders: &dyn Folders, jobs: &[String], job: &str) -> Result<StateRepo
 }
 
 /// Returns the names of those jobs of a folder that `job` names: its own, or those that one command has run under it.
-pub(crate) fn named(folders: &dyn Folders, job: &str) -> Vec<String> {
+/// `also_damaged`: also such as may be of one command, because none of them can be read.
+pub(crate) fn named(folders: &dyn Folders, job: &str, also_damaged: bool) -> Vec<String> {
     // Whoever asks for a job whose folder cannot be listed learns why.
     let jobs = state::jobs_of(folders).unwrap_or_default();
     let has_own = jobs.iter().any(|one| one == job);
     let steps = steps(folders, &jobs, job);
-    match !has_own && (steps.is_certain || steps.are_damaged) {
+    match !has_own && (steps.is_certain || also_damaged && steps.are_damaged) {
         true => steps.names,
         false => vec![job.to_owned()],
     }

@@ -41,10 +41,10 @@ pub(crate) struct OfJob {
 
 impl OfJob {
     /// Returns where the jobs are, and their names.
-    fn jobs(&self) -> Result<(Arc<dyn Folders>, Vec<String>)> {
+    fn jobs(&self, also_damaged: bool) -> Result<(Arc<dyn Folders>, Vec<String>)> {
         let folders = arguments::folders(&self.folder, None)?;
         let jobs = match &self.job {
-            Some(job) => saved::named(&*folders, job),
+            Some(job) => saved::named(&*folders, job, also_damaged),
             None => state::jobs_of(&*folders)?,
         };
         Ok((folders, jobs))
@@ -66,7 +66,7 @@ pub(crate) fn run(command: &Command) -> Result<()> {
             })
         }
         Command::Show(of) => {
-            let (folders, jobs) = of.jobs()?;
+            let (folders, jobs) = of.jobs(true)?;
             of_each(&jobs, |job| {
                 match state::report(&*folders, job)? {
                     Some(report) => show(&report, &mut text),
@@ -76,7 +76,7 @@ pub(crate) fn run(command: &Command) -> Result<()> {
             })
         }
         Command::Verify(of) => {
-            let (folders, jobs) = of.jobs()?;
+            let (folders, jobs) = of.jobs(true)?;
             of_each(&jobs, |job| {
                 let bytes = state::verify(&*folders, job)?;
                 let _ = writeln!(text, "{job}\twhole, {} read", size::show(bytes));
@@ -84,7 +84,8 @@ pub(crate) fn run(command: &Command) -> Result<()> {
             })
         }
         Command::Rm(of) => {
-            let (folders, jobs) = of.jobs()?;
+            // Nothing is removed on a guess.
+            let (folders, jobs) = of.jobs(false)?;
             of_each(&jobs, |job| state::remove(&*folders, job))
         }
     };

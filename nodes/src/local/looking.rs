@@ -98,6 +98,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
     use std::sync::mpsc::sync_channel;
 
+    /// However long it lasts: no time is looked at.
     #[test]
     fn a_node_that_ends_each_time_is_taken_three_times() {
         let folder = std::env::temp_dir().join(format!("tegula-looking-{}", std::process::id()));
