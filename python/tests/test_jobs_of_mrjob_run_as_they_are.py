@@ -393,7 +393,8 @@ if __name__ == "__main__":
     Differs.run()
 """
 ENDS = """
-import atexit, threading, time
+import atexit, logging, os, subprocess, sys, threading, time
+from logging.handlers import MemoryHandler
 from mrjob.job import MRJob
 from mrjob.step import MRStep
 
@@ -405,6 +406,17 @@ class Ends(MRJob):
         return [MRStep(mapper=self.later, combiner=self.sum, reducer=self.log), last]
 
     def later(self, _, line):
+        if not os.fork():
+            sys.exit(0)
+        os.wait()
+        # Nobody reads what it is given.
+        self.command = subprocess.Popen(["true"], stdin=subprocess.PIPE)
+        self.command.stdin.write(b"unread")
+        own = logging.getLogger("own")
+        own.setLevel(logging.INFO)
+        own.propagate = False
+        own.addHandler(MemoryHandler(9, target=logging.FileHandler(FOLDER + "/records")))
+        own.info("seen")
         atexit.register(logged.write, "end\\n")
         threading.Thread(target=self.wait).start()
         yield line, 1
@@ -446,8 +458,21 @@ class Wraps(MRJob):
 if __name__ == "__main__":
     Wraps.run()
 """
+RAISES = """
+from mrjob.job import MRJob
+
+class Raises(MRJob):
+    FILES = ["lib/helper.py"]
+
+    def mapper(self, _, line):
+        import helper
+        raise helper.Bad("line 7 is bad")
+
+if __name__ == "__main__":
+    Raises.run()
+"""
 SIDE_BY_SIDE = """
-import gc, threading, weakref
+import gc, threading, time, weakref
 from job import Words
 from tegula.mrjob.runner import make_usual
 
@@ -468,13 +493,28 @@ garbage.itself = garbage
 is_there = weakref.ref(garbage)
 del garbage
 gc.disable()
+notes = open("notes", "w")
+ended = threading.Event()
+
+def note():
+    number = 0
+    while not ended.is_set():
+        notes.write(f"{number}\\n")
+        number += 1
+        time.sleep(0.001)
+
+noting = threading.Thread(target=note)
 threads = [threading.Thread(target=work, args=(times,)) for times in (1, 4, 2)]
-for thread in threads:
+for thread in [noting, *threads]:
     thread.start()
 for thread in threads:
     thread.join()
+ended.set()
+noting.join()
+notes.close()
+lines = open("notes").read().splitlines()
 gc.collect()
-print(answers, is_there())
+print(answers, is_there(), lines == [str(number) for number in range(len(lines))])
 """
 SLEEPS = """
 import os, subprocess, time
@@ -554,6 +594,17 @@ def test_exceptions_that_end_programs_have_a_place(error: str, tmp_path: Path) -
     done = run(tmp_path, "-m", "tegula.mrjob", "job.py", "text.txt")
     assert done.returncode != 0
     assert f"{error}: \nin a map task of text.txt, from byte 0 on" in done.stderr
+
+
+@pytest.mark.once
+def test_an_exception_that_only_the_task_knows_keeps_its_cause(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(RAISES)
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "helper.py").write_text("class Bad(Exception):\n    pass\n")
+    (tmp_path / "text.txt").write_text("a\n")
+    done = run(tmp_path, "-m", "tegula.mrjob", "job.py", "text.txt")
+    assert done.returncode != 0
+    assert "Bad: line 7 is bad" in done.stderr
 
 
 @pytest.mark.once
@@ -719,6 +770,7 @@ def test_tasks_end_as_programs_do(tmp_path: Path) -> None:
     # Of both runners, the reducers in two steps.
     logged = [*(["end", "thread"] * 2), *(["reduced a", "reduces a"] * 4)]
     assert sorted((tmp_path / "logged").read_text().splitlines()) == sorted(logged)
+    assert (tmp_path / "records").read_text() == "seen\n" * 2
 
 
 @pytest.mark.once
@@ -738,7 +790,7 @@ def test_jobs_of_a_program_run_side_by_side(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(SIDE_BY_SIDE)
     (tmp_path / "text.txt").write_text("a\n")
     done = run(tmp_path, "program.py")
-    assert done.stdout == "[True, True, True] None\n", done.stderr
+    assert done.stdout == "[True, True, True] None True\n", done.stderr
 
 
 @pytest.mark.once

@@ -10,6 +10,7 @@ import atexit
 import contextlib
 import gc
 import io
+import logging
 import os
 import pickle
 import signal
@@ -116,11 +117,23 @@ def own() -> None:
     """
     gc.freeze()
     atexit._clear()
+    inherited = set(map(id, handlers()))
+    # Called last. Records of handlers that were there before are their makers' to write.
+    atexit.register(
+        lambda: logging.shutdown(
+            [one for one in handlers() if id(one) not in inherited]
+        )
+    )
     finalize: Any = weakref.finalize
     for one in list(finalize._registry):
         one.atexit = False
     # It registers its function once.
     finalize._registered_with_atexit = False
+
+
+def handlers() -> list[Any]:
+    """Return weak references to the handlers of logging, which it closes at the end."""
+    return list(vars(logging)["_handlerList"])
 
 
 @contextlib.contextmanager
@@ -143,13 +156,18 @@ def ran(task: Callable[[], bytes], group: int, folder: str, files: list[Any]) ->
         )
 
         def work() -> None:
+            own_number = os.getpid()
             try:
                 with standard({1: stdout, 2: stderr}, files), finished():
                     done = b"\0" + task()
             except BaseException as error:
+                if os.getpid() != own_number:
+                    raise
                 done = b"\1" + packed(error)
-            answer.write(done)
-            answer.flush()
+            # A fork of the task's own may end here, too, and is not the task.
+            if os.getpid() == own_number:
+                answer.write(done)
+                answer.flush()
 
         pid = forked(work, group)
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -175,20 +193,24 @@ def packed(error: BaseException) -> bytes:
     if isinstance(error, SystemExit):
         error = RuntimeError(f"a task exited with code {error.code}")
     text = "".join(traceback.format_exception(error))
-    if not isinstance(error, Exception):
-        # It would end the companion.
-        error = RuntimeError(f"{type(error).__name__}: {error}")
     try:
-        both = pickle.dumps((error, text))
-        pickle.loads(both)
+        whole_error = pickle.dumps(error)
+        pickle.loads(whole_error)
     except Exception:
-        both = pickle.dumps((RuntimeError(f"{type(error).__name__}: {error}"), text))
-    return both
+        whole_error = b""
+    # What is no such exception would end the companion.
+    kept = whole_error if isinstance(error, Exception) else b""
+    return pickle.dumps((kept, f"{type(error).__name__}: {error}", text))
 
 
 def unpacked(both: bytes) -> BaseException:
+    kept, message, text = pickle.loads(both)
     error: BaseException
-    error, text = pickle.loads(both)
+    try:
+        error = pickle.loads(kept)
+    except Exception:
+        # Its class may be in a module that the task alone finds.
+        error = RuntimeError(message)
     error.__cause__ = Remote(text)
     return error
 
@@ -241,8 +263,10 @@ def is_of(stream: Any, number: int) -> bool:
 
 
 def settled() -> list[Any]:
-    """Write what waits in open files, which forks would write again, and return these: forks do not find them."""
-    files = writers()
+    """Write what waits in open files, which forks would write again, and return these: forks do not find them. Where other
+    threads write meanwhile, files are left to them.
+    """
+    files = writers() if threading.active_count() == 1 else []
     flush(*files)
     return files
 
@@ -255,7 +279,11 @@ def writers() -> list[Any]:
 
 def flush(*files: Any) -> None:
     """Write what waits in files and standard streams, as the end of an interpreter does."""
-    for file in (*files, sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
-        # It may be none, be closed, or be for reading.
-        with contextlib.suppress(AttributeError, ValueError):
+    for file in files:
+        # It may be closed, or be for reading. What cannot be written is for its own program to learn.
+        with contextlib.suppress(AttributeError, ValueError, OSError):
             file.flush()
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        # It may be none, and its reader may have gone.
+        with contextlib.suppress(AttributeError, ValueError, BrokenPipeError):
+            stream.flush()  # type: ignore[union-attr]

@@ -77,13 +77,13 @@ class MapTask:
                 answer, printed = alone(self._mapped, content, start, length)
                 if "combiner" in self.args:
                     answer, printed = alone(self._combined, answer, printed)
+            pairs = [line.partition(b"\t") for line in marshal.loads(answer) + printed]
         except Exception as error:
             error.add_note(f"in a map task of {file}, from byte {start} on")
             raise
         finally:
             counters = told(b"".join(stderr))
-        for line in marshal.loads(answer) + printed:
-            found, tab, rest = line.partition(b"\t")
+        for found, tab, rest in pairs:
             yield PAIR + found, tab + rest
         for of, of_group in counters.items():
             for name, amount in of_group.items():
