@@ -157,6 +157,7 @@ impl Events {
     }
 
     /// Tells events to an open file.
+    #[cfg(feature = "serve")]
     pub(crate) fn to(out: File, flags: &RunFlags, command: &str) -> Result<Events> {
         let (events, told) = Events::new(flags, command);
         events.write_to(out, told)?;

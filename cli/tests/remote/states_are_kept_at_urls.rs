@@ -85,8 +85,12 @@ fn in_hdfs() {
 #[test]
 fn faults_are_one_line_with_the_url() {
     let server = S3::start();
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text");
+    fs::write(&text, "a\n").unwrap();
     let run = |url: &str| {
-        let arguments = ["wordcount", "--state", url, "--job", "words", "/dev/null"];
+        let text = text.to_str().unwrap();
+        let arguments = ["wordcount", "--state", url, "--job", "words", text];
         fault(tegula(&server, &arguments))
     };
     let message = run("ftp://x/y");
