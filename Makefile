@@ -35,6 +35,8 @@ PYTHONS ?= $(shell for minor in 11 12 13 14 15; do for python in "$$HOME"/.pyenv
 	/usr/bin/python3.$$minor /usr/local/bin/python3.$$minor; do test -x $$python && echo $$python && break; done; done)
 PYTHON_VENVS := $(abspath $(TARGET))/python-venvs
 OUTER_PYTHONS = $(sort $(firstword $(PYTHONS)) $(lastword $(PYTHONS)))
+# Each commit tests one of them, by its seed.
+PYTHON_IN_TURN = $(word $(shell echo $$(($(COMMIT_SEED) % $(words $(OUTER_PYTHONS)) + 1))),$(OUTER_PYTHONS))
 FIRST_PYTHON = $(subst /,@,$(firstword $(PYTHONS)))
 PYTHON_ENVIRONMENTS = $(foreach python,$(PYTHONS),$(PYTHON_VENVS)/$(subst /,@,$(python))/requirements)
 EMULATORS = $(abspath $(TARGET))/emulators
@@ -156,8 +158,8 @@ check-wheel: wheel ## Test the wheel to publish on the first CPython (slow); TES
 # Maven and pip leave cores idle, and so does the Rust compiler, which compiles the engine's tests on one core for three
 # minutes: they run beside each other, after the lints of Rust if these are asked for. The Rust tests wait for them, because
 # some tests measure time. Their output follows that of the Rust tests. The page, and what asks stores, which leaves a core
-# idle for a minute and a half, are tested beside the Python package; of the CPythons, the first and the last (`make
-# test-python` takes all). Random changes of the inputs of fuzzing take what time these leave. Each part runs even if another
+# idle for a minute and a half, are tested beside the Python package; of the CPythons, the first or the last in turn
+# (`make test-python` takes all). Random changes of the inputs of fuzzing take what time these leave. Each part runs even if another
 # failed.
 test: ## Run all tests, those in the documentation too; LINT=lint-rust with these lints before
 	@output=$$(mktemp) && changes=$$(mktemp) && status=0; \
@@ -170,7 +172,7 @@ test: ## Run all tests, those in the documentation too; LINT=lint-rust with thes
 	$(MAKE) test-crates || status=1; \
 	cat "$$output"; \
 	$(MAKE) --keep-going --jobs=2 --output-sync=target test-page test-stores TEGULA_PAGE=$(TARGET)/debug/tegula >"$$output" 2>&1 & others=$$!; \
-	$(MAKE) test-python PYTHONS="$(OUTER_PYTHONS)" || status=1; \
+	$(MAKE) test-python PYTHONS="$(OUTER_PYTHONS)" IN_TURN="$(PYTHON_IN_TURN)" || status=1; \
 	wait $$others || status=1; \
 	wait $$changed || status=1; \
 	cat "$$output" "$$changes"; \
@@ -205,7 +207,7 @@ rust-test-programs: need-cargo
 test-python: test-wheel need-python ## Test the wheel on every CPython from 3.11 that is on the machine; PYTHONS=paths TESTS=arguments
 	@test -n "$(strip $(PYTHONS))" || { echo "make: no CPython from $(PYTHON_LEAST) on was found: name some, PYTHONS=paths" >&2; exit 1; }
 	@$(MAKE) --no-print-directory --keep-going --jobs=$$(($$(nproc) + 1)) --output-sync=target PYTHONS="$(PYTHONS)" \
-		$(if $(TESTS),,test-wheel-once) $(foreach python,$(PYTHONS),test-wheel-on-$(subst /,@,$(python)))
+		$(if $(TESTS),,test-wheel-once) $(foreach python,$(or $(IN_TURN),$(PYTHONS)),test-wheel-on-$(subst /,@,$(python)))
 
 # Installs the packages that the tests need besides the wheel. This can run beside the compiler.
 python-environments: need-python
