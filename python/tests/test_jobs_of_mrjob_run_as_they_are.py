@@ -3,50 +3,19 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
-import random
 import re
-import signal
 import subprocess
-import sys
-import time
 import zipfile
 from pathlib import Path
 
-import numpy
 import pytest
-from conftest import is_alive
+from of_mrjob import WORDS, check, run
 
 PAGE = Path(__file__).parents[2] / "docs" / "coming-from.md"
 
 JOBS = {
-    "combined": """
-from mrjob.job import MRJob
-
-class Words(MRJob):
-    def mapper_init(self):
-        self.lines = 0
-
-    def mapper(self, _, line):
-        self.lines += 1
-        self.increment_counter("own", "lines", 1)
-        for word in line.split():
-            yield word, 1
-
-    def combiner(self, word, counts):
-        yield word, sum(counts)
-
-    def reducer_init(self):
-        self.keys = 0
-
-    def reducer(self, word, counts):
-        self.keys += 1
-        yield word, sum(counts)
-
-if __name__ == "__main__":
-    Words.run()
-""",
+    "combined": WORDS,
     "of two steps, with sorted values and keys that are lists": """
 from mrjob.job import MRJob
 from mrjob.step import MRStep
@@ -305,259 +274,6 @@ class Imports(MRJob):
 if __name__ == "__main__":
     Imports.run()
 """
-KEEPS = """
-from mrjob.job import MRJob
-
-class Keeps(MRJob):
-    counts = {}
-
-    def mapper(self, _, line):
-        self.counts[line] = self.counts.get(line, 0) + 1
-
-    def mapper_final(self):
-        yield from self.counts.items()
-
-    def combiner(self, key, counts):
-        self.counts.setdefault(key, 0)
-        self.counts[key] += sum(counts)
-
-    def combiner_final(self):
-        yield from self.counts.items()
-
-    def reducer(self, key, counts):
-        yield key, sum(counts)
-
-if __name__ == "__main__":
-    Keeps.run()
-"""
-COMMANDS = r"""
-import subprocess, sys
-sys.stdout.reconfigure(line_buffering=True)
-from mrjob.job import MRJob
-
-class Commands(MRJob):
-    def mapper(self, _, line):
-        subprocess.run(["sh", "-c", "echo '\"command\"\t1'"], check=True)
-        told = "echo reporter:counter:own,commands,1 >&2"
-        subprocess.run(["sh", "-c", told], stderr=sys.stderr, check=True)
-        yield line, 1
-
-    def reducer(self, key, counts):
-        subprocess.run(["echo", f"reduced {key}"], stdout=sys.stdout, check=True)
-        print("printed", key)
-        yield key, sum(counts)
-
-if __name__ == "__main__":
-    Commands.run()
-"""
-DRAWS = """
-import random
-from mrjob.job import MRJob
-
-random.seed(7)
-logged = open(FOLDER + "/logged", "a")
-
-class Draws(MRJob):
-    def mapper(self, _, line):
-        logged.write(line + "\\n")
-        yield line, random.random()
-
-    def reducer(self, key, values):
-        yield key, [*sorted(values), random.random()]
-
-if __name__ == "__main__":
-    Draws.run()
-"""
-DIFFERS = """
-import random
-import numpy
-from mrjob.job import MRJob
-
-random.seed(7)
-random.seed()
-seeded = random.Random(5), numpy.random.default_rng([5])
-others = random.Random(), numpy.random.default_rng(), numpy.random.RandomState()
-
-class Differs(MRJob):
-    def mapper(self, _, line):
-        draws = [one.random() for one in (random, numpy.random, *others)]
-        for number, draw in enumerate(draws):
-            yield f"{line}{number}", draw
-        yield "same", [one.random() for one in seeded]
-
-    def reducer(self, key, draws):
-        drawn = sorted(draws)
-        yield key, drawn[0] if key == "same" else [*drawn, *(one.random() for one in (random, *others))]
-
-if __name__ == "__main__":
-    Differs.run()
-"""
-ENDS = """
-import atexit, logging, os, subprocess, sys, threading, time
-from logging.handlers import MemoryHandler
-from mrjob.job import MRJob
-from mrjob.step import MRStep
-
-logged = open(FOLDER + "/logged", "a")
-
-class Ends(MRJob):
-    def steps(self):
-        last = MRStep(mapper=self.same, reducer=self.log)
-        return [MRStep(mapper=self.later, combiner=self.sum, reducer=self.log), last]
-
-    def later(self, _, line):
-        if not os.fork():
-            sys.exit(0)
-        os.wait()
-        # Nobody reads what it is given.
-        self.command = subprocess.Popen(["true"], stdin=subprocess.PIPE)
-        self.command.stdin.write(b"unread")
-        own = logging.getLogger("own")
-        own.setLevel(logging.INFO)
-        own.propagate = False
-        own.addHandler(MemoryHandler(9, target=logging.FileHandler(FOLDER + "/records")))
-        own.info("seen")
-        atexit.register(logged.write, "end\\n")
-        threading.Thread(target=self.wait).start()
-        yield line, 1
-
-    def wait(self):
-        time.sleep(0.2)
-        logged.write("thread\\n")
-
-    def sum(self, key, counts):
-        yield key, sum(counts)
-
-    def same(self, key, count):
-        yield key, count
-
-    def log(self, key, counts):
-        atexit.register(logged.write, f"reduced {key}\\n")
-        logged.write(f"reduces {key}\\n")
-        yield key, sum(counts)
-
-if __name__ == "__main__":
-    Ends.run()
-"""
-WRAPS = """
-import io, sys
-sys.stdout = io.TextIOWrapper(sys.stdout.WRAPPED, encoding="utf-8")
-sys.stderr = io.TextIOWrapper(sys.stderr.WRAPPED, encoding="utf-8", line_buffering=True)
-from mrjob.job import MRJob
-
-class Wraps(MRJob):
-    def mapper(self, _, line):
-        print('"\\xe9"\\t1')
-        self.increment_counter("own", "lines")
-        yield line, 1
-
-    def reducer(self, key, counts):
-        print("\\xe9 is printed" if key == "a" else "")
-        yield key, sum(counts)
-
-if __name__ == "__main__":
-    Wraps.run()
-"""
-RAISES = """
-from mrjob.job import MRJob
-
-class Raises(MRJob):
-    FILES = ["lib/helper.py"]
-
-    def mapper(self, _, line):
-        import helper
-        raise helper.Bad("line 7 is bad")
-
-if __name__ == "__main__":
-    Raises.run()
-"""
-SIDE_BY_SIDE = """
-import gc, threading, time, weakref
-from job import Words
-from tegula.mrjob.runner import make_usual
-
-make_usual()
-answers = []
-
-def work(times):
-    job = Words(["--no-conf", "-q"] + ["text.txt"] * times)
-    with job.make_runner() as runner:
-        runner.run()
-        answers.append(dict(job.parse_output(runner.cat_output())) == {"a": times})
-
-class Garbage:
-    pass
-
-garbage = Garbage()
-garbage.itself = garbage
-is_there = weakref.ref(garbage)
-del garbage
-gc.disable()
-notes = open("notes", "w")
-ended = threading.Event()
-
-def note():
-    number = 0
-    while not ended.is_set():
-        notes.write(f"{number}\\n")
-        number += 1
-        time.sleep(0.001)
-
-noting = threading.Thread(target=note)
-threads = [threading.Thread(target=work, args=(times,)) for times in (1, 4, 2)]
-for thread in [noting, *threads]:
-    thread.start()
-for thread in threads:
-    thread.join()
-ended.set()
-noting.join()
-notes.close()
-lines = open("notes").read().splitlines()
-gc.collect()
-print(answers, is_there(), lines == [str(number) for number in range(len(lines))])
-"""
-SLEEPS = """
-import os, subprocess, time
-from mrjob.job import MRJob
-
-class Sleeps(MRJob):
-    def mapper(self, _, line):
-        if os.environ["SLEEPER"] == "mapper":
-            self.sleep()
-        yield line, 1
-
-    def reducer(self, key, counts):
-        self.sleep()
-        yield key, sum(counts)
-
-    def sleep(self):
-        command = subprocess.Popen(["sleep", "60"])
-        with open(os.environ["PIDS"], "a") as pids:
-            pids.write(f"{os.getpid()} {command.pid}\\n")
-        command.wait()
-
-if __name__ == "__main__":
-    Sleeps.run()
-"""
-
-
-# Python takes its streams for ASCII.
-ASCII = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-
-
-def run(
-    folder: Path, *words: str, of: tuple[str, ...] = (), **environment: str
-) -> subprocess.CompletedProcess[str]:
-    """Run Python in a folder of a job, by a command, without settings of the person who tests."""
-    return subprocess.run(
-        [*of, sys.executable, *words],
-        cwd=folder,
-        env={**os.environ, "MRJOB_CONF": os.devnull, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -585,51 +301,10 @@ def test_an_exception_of_a_job_comes_back_with_its_place(tmp_path: Path) -> None
     assert "no_such_method" in done.stderr
 
 
-@pytest.mark.once
-@pytest.mark.parametrize("error", ["KeyboardInterrupt", "GeneratorExit"])
-def test_exceptions_that_end_programs_have_a_place(error: str, tmp_path: Path) -> None:
-    job = JOBS["combined"].replace("self.lines += 1", f"raise {error}")
-    (tmp_path / "job.py").write_text(job)
-    (tmp_path / "text.txt").write_text("a\n")
-    done = run(tmp_path, "-m", "tegula.mrjob", "job.py", "text.txt")
-    assert done.returncode != 0
-    assert f"{error}: \nin a map task of text.txt, from byte 0 on" in done.stderr
-
-
-@pytest.mark.once
-def test_an_exception_that_only_the_task_knows_keeps_its_cause(tmp_path: Path) -> None:
-    (tmp_path / "job.py").write_text(RAISES)
-    (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / "helper.py").write_text("class Bad(Exception):\n    pass\n")
-    (tmp_path / "text.txt").write_text("a\n")
-    done = run(tmp_path, "-m", "tegula.mrjob", "job.py", "text.txt")
-    assert done.returncode != 0
-    assert "Bad: line 7 is bad" in done.stderr
-
-
-@pytest.mark.once
-def test_a_parent_may_ignore_that_processes_end(tmp_path: Path) -> None:
-    (tmp_path / "job.py").write_text(JOBS["combined"])
-    (tmp_path / "text.txt").write_text("a\n")
-    job = ["-m", "tegula.mrjob", "job.py", "text.txt"]
-    done = run(tmp_path, *job, of=("env", "--ignore-signal=CHLD"))
-    assert done.stdout == '"a"\t1\n', done.stderr
-
-
 def test_without_a_job_the_usage_is_told(tmp_path: Path) -> None:
     done = run(tmp_path, "-m", "tegula.mrjob")
     assert done.returncode == 1
     assert "usage: python -m tegula.mrjob job.py" in done.stderr
-
-
-def check(folder: Path, *job: str, runner: str = "inline", **environment: str) -> str:
-    """Check that a job gives what a runner of mrjob's gives, and return what it says."""
-    expected = run(folder, *job, "-r", runner, **environment)
-    assert expected.returncode == 0, expected.stderr
-    done = run(folder, "-m", "tegula.mrjob", *job, **environment)
-    assert done.returncode == 0, done.stderr
-    assert sorted(done.stdout.splitlines()) == sorted(expected.stdout.splitlines())
-    return done.stderr
 
 
 @pytest.mark.once
@@ -725,83 +400,6 @@ def test_modules_of_py_files_are_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.once
-def test_each_task_begins_with_what_the_file_made(tmp_path: Path) -> None:
-    (tmp_path / "job.py").write_text(KEEPS)
-    # Several tasks for each of three workers.
-    (tmp_path / "text.txt").write_text("word\n" * 400_000)
-    check(tmp_path, "job.py", "--num-cores", "3", "text.txt", runner="local")
-    # A combiner that is the last of its job.
-    (tmp_path / "last.py").write_text(KEEPS.replace("reducer", "unused"))
-    (tmp_path / "some.txt").write_text("a\nb\na\n")
-    check(tmp_path, "last.py", "some.txt", runner="local")
-
-
-@pytest.mark.once
-def test_each_task_draws_the_numbers_that_the_file_seeded(tmp_path: Path) -> None:
-    (tmp_path / "job.py").write_text(DRAWS.replace("FOLDER", repr(str(tmp_path))))
-    names = [f"{number}.txt" for number in range(5)]
-    for name in names:
-        (tmp_path / name).write_text("a\nb\n")
-    check(tmp_path, "job.py", *names, runner="local")
-    # What tasks of both wrote is there.
-    assert (tmp_path / "logged").read_text() == "a\nb\n" * 10
-
-
-@pytest.mark.once
-def test_what_the_file_does_not_seed_differs_in_each_task(tmp_path: Path) -> None:
-    (tmp_path / "job.py").write_text(DIFFERS)
-    names = [f"{number}.txt" for number in range(4)]
-    for name in names:
-        (tmp_path / name).write_text("draws\n")
-    done = run(tmp_path, "-m", "tegula.mrjob", "job.py", *names)
-    assert done.returncode == 0, done.stderr
-    draws = dict(map(json.loads, line.split("\t")) for line in done.stdout.splitlines())
-    same = draws.pop("same")
-    drawn = [draw for of_key in draws.values() for draw in of_key]
-    assert len(draws) == 5 and len(set(drawn)) == len(drawn) == 5 * (4 + 4)
-    assert same == [random.Random(5).random(), numpy.random.default_rng([5]).random()]
-
-
-@pytest.mark.once
-def test_tasks_end_as_programs_do(tmp_path: Path) -> None:
-    (tmp_path / "job.py").write_text(ENDS.replace("FOLDER", repr(str(tmp_path))))
-    (tmp_path / "text.txt").write_text("a\n")
-    check(tmp_path, "job.py", "text.txt", runner="local")
-    # Of both runners, the reducers in two steps.
-    logged = [*(["end", "thread"] * 2), *(["reduced a", "reduces a"] * 4)]
-    assert sorted((tmp_path / "logged").read_text().splitlines()) == sorted(logged)
-    assert (tmp_path / "records").read_text() == "seen\n" * 2
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("wrapped", ["buffer", "detach()"])
-def test_streams_that_the_file_sets_are_those_of_tasks(
-    wrapped: str, tmp_path: Path
-) -> None:
-    (tmp_path / "job.py").write_text(WRAPS.replace("WRAPPED", wrapped))
-    (tmp_path / "text.txt").write_text("a\nb\n")
-    said = check(tmp_path, "job.py", "text.txt", runner="local", **ASCII)
-    assert "lines=2" in said
-
-
-@pytest.mark.once
-def test_jobs_of_a_program_run_side_by_side(tmp_path: Path) -> None:
-    (tmp_path / "job.py").write_text(JOBS["combined"])
-    (tmp_path / "program.py").write_text(SIDE_BY_SIDE)
-    (tmp_path / "text.txt").write_text("a\n")
-    done = run(tmp_path, "program.py")
-    assert done.stdout == "[True, True, True] None True\n", done.stderr
-
-
-@pytest.mark.once
-def test_commands_of_tasks_have_their_standard_streams(tmp_path: Path) -> None:
-    (tmp_path / "job.py").write_text(COMMANDS)
-    (tmp_path / "text.txt").write_text("a\nb\n")
-    said = check(tmp_path, "job.py", "text.txt", runner="local")
-    assert "commands=2" in said
-
-
-@pytest.mark.once
 def test_what_has_no_size_is_read(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(FINAL)
     check(tmp_path, "job.py", "/proc/self/limits", runner="local")
@@ -814,36 +412,3 @@ def test_what_has_no_size_is_read(tmp_path: Path) -> None:
     done = run(tmp_path, "-m", "tegula.mrjob", "job.py", "pipe")
     assert done.stdout == '"lines"\t1000\n', done.stderr
     assert writer.wait() == 0
-
-
-@pytest.mark.parametrize("sleeper", ["mapper", "reducer"])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_tasks_and_their_commands_end_with_their_program(
-    number: int, sleeper: str, tmp_path: Path
-) -> None:
-    (tmp_path / "job.py").write_text(SLEEPS)
-    (tmp_path / "text.txt").write_text("a\nb\nc\n")
-    pids = tmp_path / "pids"
-    program = subprocess.Popen(
-        [sys.executable, "-m", "tegula.mrjob", "job.py", "text.txt"],
-        cwd=tmp_path,
-        env={
-            **os.environ,
-            "MRJOB_CONF": os.devnull,
-            "PIDS": str(pids),
-            "SLEEPER": sleeper,
-        },
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + 60
-    while not pids.exists() or not pids.read_text().endswith("\n"):
-        assert program.poll() is None and time.monotonic() < deadline
-        time.sleep(0.01)
-    program.send_signal(number)
-    program.wait(timeout=20)
-    left = [int(pid) for pid in pids.read_text().split()]
-    until = time.monotonic() + 5
-    while any(map(is_alive, left)) and time.monotonic() < until:
-        time.sleep(0.01)
-    assert [pid for pid in left if is_alive(pid)] == []
