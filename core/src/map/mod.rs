@@ -155,7 +155,9 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
             unit_bytes: measured.units.best_bytes(),
             ..MapTotals::default()
         };
-        workers.into_values().for_each(|worker| totals.add(&worker.totals()));
+        for worker in workers.into_values() {
+            totals.add(&worker.totals());
+        }
         Ok((totals, measured.spread))
     }
 

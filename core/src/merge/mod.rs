@@ -6,9 +6,9 @@ use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::failure::Failure;
 use crate::heads::{Keyed, Sorter, sort_numbers};
-use crate::memory::{Access, Block, ChunkList, ChunkPool};
+use crate::memory::{Access, Block, ChunkList, ChunkPool, Entries};
 use crate::options::Order;
-use crate::partial::{Answers, Pairs, Run, RunReader, RunWriter, Spill};
+use crate::partial::{Answers, PairRefs, Pairs, Run, RunReader, RunWriter, Spill};
 use crate::reduce::{Range, Ranking};
 use crate::schedule::{PerWorker, Pool, for_each};
 use crate::slots::PairRef;
@@ -37,10 +37,50 @@ impl<V: Copy> Held<V> {
     }
 
     /// Returns the pairs in the order of the answer. Pairs in their present order are not looked up one by one.
-    pub fn iter(&self) -> impl Iterator<Item = PairRef<'_, V>> {
-        let numbers = self.order.iter().flat_map(ChunkList::iter);
-        let plain = self.order.is_none().then(|| self.pairs.iter());
-        numbers.map(|&number| self.pairs.get(number as usize)).chain(plain.into_iter().flatten())
+    pub fn iter(&self) -> HeldPairs<'_, V> {
+        match &self.order {
+            Some(order) => HeldPairs::Ordered { pairs: &self.pairs, numbers: order.iter() },
+            None => HeldPairs::Plain(self.pairs.iter()),
+        }
+    }
+}
+
+/// Pairs in memory in the order of the answer. A type of its own, as [`PairRefs`] is.
+pub enum HeldPairs<'h, V: Copy> {
+    Ordered { pairs: &'h Pairs<V>, numbers: Entries<'h, u32> },
+    Plain(PairRefs<'h, V>),
+}
+
+impl<'h, V: Copy> Iterator for HeldPairs<'h, V> {
+    type Item = PairRef<'h, V>;
+
+    #[inline]
+    fn next(&mut self) -> Option<PairRef<'h, V>> {
+        match self {
+            HeldPairs::Ordered { pairs, numbers } => {
+                numbers.next().map(|&number| pairs.get(number as usize))
+            }
+            HeldPairs::Plain(pairs) => pairs.next(),
+        }
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self {
+            HeldPairs::Ordered { numbers, .. } => numbers.size_hint(),
+            HeldPairs::Plain(pairs) => pairs.size_hint(),
+        }
+    }
+
+    /// Without a look at the order for each pair.
+    #[inline]
+    fn fold<A, F: FnMut(A, PairRef<'h, V>) -> A>(self, start: A, mut add: F) -> A {
+        match self {
+            HeldPairs::Ordered { pairs, numbers } => {
+                numbers.fold(start, |sum, &number| add(sum, pairs.get(number as usize)))
+            }
+            HeldPairs::Plain(pairs) => pairs.fold(start, add),
+        }
     }
 }
 

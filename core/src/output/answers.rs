@@ -102,7 +102,11 @@ impl<'a, C: Aggregate> Seen<'a, C> {
         let mut reader = None;
         for piece in self.pieces {
             match piece {
-                Piece::Held(held) => held.iter().try_for_each(&mut *see)?,
+                Piece::Held(held) => {
+                    for pair in held.iter() {
+                        see(pair)?;
+                    }
+                }
                 Piece::Stored(run) => {
                     let reader = self.stored.reader::<C>(&mut reader)?;
                     read_run(reader, run.number, &run.extents, &mut *see)?;

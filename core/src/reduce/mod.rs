@@ -159,7 +159,7 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
                 },
             )
         })?;
-        let selections = workers.into_values().collect();
+        let selections = workers.into_values();
         let (pairs, _) = Selection::merge(selections, self.ranking, most, self.chunks)?;
         Ok(Range::Held { pairs: Box::new(pairs), shared_prefix: 0 })
     }
@@ -332,7 +332,7 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
             };
             workers.with(index, make, |worker| work(number, partition, worker))
         })?;
-        Ok(workers.into_values().collect())
+        Ok(workers.into_values())
     }
 
     fn compress_all(

@@ -150,7 +150,11 @@ impl<'r> Reuse<'r> {
         Ok(Tiling {
             bytes: of(&mut tiles.iter()),
             same_bytes: of(&mut tiles.iter().filter(|tile| tile.same_as.is_some())),
-            read_bytes: finders.into_values().map(|finder| finder.look.reader.read_bytes).sum(),
+            read_bytes: finders
+                .into_values()
+                .iter()
+                .map(|finder| finder.look.reader.read_bytes)
+                .sum(),
             tiles,
             _counted: counted,
         })

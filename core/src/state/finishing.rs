@@ -122,12 +122,12 @@ impl<C: Aggregate> Saving<C> {
                 let mut partition = partial.partition(number);
                 match spiller {
                     Some(spiller) => spiller.merge(partition.runs.runs_mut(), writer),
-                    None => partition.pairs.iter().try_for_each(|pair| writer.push(pair)),
+                    None => writer.push_all(&partition.pairs),
                 }
             })
         })?;
         let mut written = Vec::new();
-        for mut writer in workers.into_values().filter_map(|finisher| finisher.writer) {
+        for mut writer in workers.into_values().into_iter().filter_map(|finisher| finisher.writer) {
             writer.end_piece(Piece::default())?;
             written.extend(writer.take_written());
         }
@@ -212,13 +212,15 @@ impl<C: Aggregate> Saving<C> {
                     return Ok(());
                 }
                 for partition in &partitions {
-                    partition.pairs.iter().try_for_each(|pair| writer.push(pair))?;
+                    writer.push_all(&partition.pairs)?;
                 }
                 writer.end_piece(Piece { fold: Some(fold.number), ..Piece::default() })
             })
         })?;
         let mut written = Vec::new();
-        workers.into_values().for_each(|(_, mut writer)| written.extend(writer.take_written()));
+        for (_, mut writer) in workers.into_values() {
+            written.extend(writer.take_written());
+        }
         let tried = folds.into_iter().zip(is_refused.into_iter().map(AtomicBool::into_inner));
         note_folds(&self.saver, tried, written)
     }

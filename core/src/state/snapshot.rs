@@ -9,8 +9,8 @@ use crate::encoding::Digest;
 use crate::error::{Error, MemoryError, Result, StorageError};
 use crate::memory::{ByteArena, ChunkPool, ValueStore};
 use crate::partial::{
-    Accumulators, BlockReader, HEADER_BYTES, MIXED, OpenBlock, Partial, Partition, Sealer, Taker,
-    Witness, hash_of, partition_of,
+    Accumulators, BlockReader, HEADER_BYTES, MIXED, OpenBlock, Pairs, Partial, Partition, Sealer,
+    Taker, Witness, hash_of, partition_of,
 };
 use crate::relocation::Relocation;
 use crate::slots::{Entry, PairRef, SlotKey};
@@ -125,6 +125,14 @@ impl<C: Aggregate> SnapshotWriter<C> {
     /// Adds a pair.
     pub(crate) fn push(&mut self, pair: PairRef<'_, C::Accumulator>) -> Result<()> {
         if self.block.push::<Accumulators<C>>(pair)? { self.store() } else { Ok(()) }
+    }
+
+    /// Adds pairs.
+    pub(super) fn push_all(&mut self, pairs: &Pairs<C::Accumulator>) -> Result<()> {
+        for pair in pairs.iter() {
+            self.push(pair)?;
+        }
+        Ok(())
     }
 
     /// Ends a piece: the pairs handed over since the last piece. `piece` describes it, except for its blocks

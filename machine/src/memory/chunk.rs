@@ -6,9 +6,11 @@ use super::block::{Block, BlockPool};
 use super::home;
 use crate::error::MemoryError;
 use crate::sync::Mutex;
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{mem, slice};
 
 /// Size of a chunk. Each of some hundreds of partitions wastes half of one per size class on
 /// average, so it is small; yet it holds hundreds of entries, so its upkeep is nothing.
@@ -272,28 +274,23 @@ impl<T: Copy> ChunkList<T> {
     }
 
     /// Returns the entries, as one slice per chunk.
-    pub fn slices(&self) -> impl Iterator<Item = &[T]> {
-        self.chunks.iter().enumerate().map_while(|(chunk, memory)| {
-            let count = self.len.saturating_sub(chunk * Self::PER_CHUNK).min(Self::PER_CHUNK);
-            // SAFETY: the first `count` entries of this chunk are below `len`, hence written.
-            (count > 0).then(|| unsafe {
-                std::slice::from_raw_parts(memory.start().cast::<T>().as_ptr(), count)
-            })
-        })
+    pub fn slices(&self) -> Slices<'_, T> {
+        self.slices_from(0)
     }
 
     /// As `slices`, of the entries from the `first`-th on.
-    pub fn slices_from(&self, first: usize) -> impl Iterator<Item = &[T]> {
-        let mut before = first;
-        self.slices().filter_map(move |slice| {
-            let (skipped, rest) = slice.split_at(before.min(slice.len()));
-            before -= skipped.len();
-            (!rest.is_empty()).then_some(rest)
-        })
+    pub fn slices_from(&self, first: usize) -> Slices<'_, T> {
+        let first = first.min(self.len);
+        Slices {
+            chunks: self.chunks[first / Self::PER_CHUNK..].iter(),
+            skipped: first % Self::PER_CHUNK,
+            left: self.len - first,
+            entries: PhantomData,
+        }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.slices().flatten()
+    pub fn iter(&self) -> Entries<'_, T> {
+        Entries { slice: [].iter(), slices: self.slices() }
     }
 
     /// Forgets the entries and gives the chunks back.
@@ -307,5 +304,75 @@ impl<T: Copy> ChunkList<T> {
 impl<T: Copy> Drop for ChunkList<T> {
     fn drop(&mut self) {
         self.clear();
+    }
+}
+
+/// The entries of a list, as one slice per chunk. A type of its own, not a chain of adapters: each use of a chain is
+/// compiled anew, for each type of entries.
+#[allow(missing_debug_implementations, reason = "no part of the interface")]
+pub struct Slices<'l, T> {
+    chunks: slice::Iter<'l, Chunk>,
+    /// Entries of the next chunk that are left out.
+    skipped: usize,
+    left: usize,
+    entries: PhantomData<&'l T>,
+}
+
+impl<'l, T: Copy> Iterator for Slices<'l, T> {
+    type Item = &'l [T];
+
+    fn next(&mut self) -> Option<&'l [T]> {
+        let skipped = mem::take(&mut self.skipped);
+        let count = self.left.min(ChunkList::<T>::PER_CHUNK - skipped);
+        if count == 0 {
+            return None;
+        }
+        let chunk = self.chunks.next()?.start().cast::<T>();
+        self.left -= count;
+        // SAFETY: `left` counts entries of the list from the `skipped`-th of this chunk on, all of them written; the
+        // list is borrowed for as long as the slice.
+        Some(unsafe { slice::from_raw_parts(chunk.add(skipped).as_ptr(), count) })
+    }
+}
+
+/// The entries of a list, one by one.
+#[allow(missing_debug_implementations, reason = "no part of the interface")]
+pub struct Entries<'l, T> {
+    slice: slice::Iter<'l, T>,
+    slices: Slices<'l, T>,
+}
+
+impl<'l, T: Copy> Iterator for Entries<'l, T> {
+    type Item = &'l T;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'l T> {
+        loop {
+            if let Some(entry) = self.slice.next() {
+                return Some(entry);
+            }
+            self.slice = self.slices.next()?.iter();
+        }
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.slice.len() + self.slices.left;
+        (left, Some(left))
+    }
+
+    /// A loop over each slice, which the compiler can unroll.
+    #[inline]
+    fn fold<A, F: FnMut(A, &'l T) -> A>(self, start: A, mut add: F) -> A {
+        let mut sum = start;
+        for entry in self.slice {
+            sum = add(sum, entry);
+        }
+        for slice in self.slices {
+            for entry in slice {
+                sum = add(sum, entry);
+            }
+        }
+        sum
     }
 }

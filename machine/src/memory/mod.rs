@@ -27,7 +27,7 @@ pub use arena::ByteArena;
 pub use block::{Access, Block, BlockPool};
 pub use budget::Budget;
 pub use buffer::Buffer;
-pub use chunk::{CHUNK_BYTES, ChunkList, ChunkPool};
+pub use chunk::{CHUNK_BYTES, ChunkList, ChunkPool, Entries, Slices};
 pub use home::work_in;
 pub use input::{InputBuffer, OVERREAD_BYTES};
 pub use mapped::MappedFiles;

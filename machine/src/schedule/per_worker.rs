@@ -14,7 +14,11 @@ pub struct PerWorker<T> {
 impl<T> PerWorker<T> {
     #[doc(hidden)]
     pub fn new(workers: usize) -> PerWorker<T> {
-        PerWorker { values: (0..workers).map(|_| CachePadded::new(Mutex::new(None))).collect() }
+        let mut values = Vec::with_capacity(workers);
+        for _ in 0..workers {
+            values.push(CachePadded::new(Mutex::new(None)));
+        }
+        PerWorker { values }
     }
 
     /// Works with the worker's value, made by `make` the first time.
@@ -32,7 +36,13 @@ impl<T> PerWorker<T> {
     }
 
     /// Returns the values that were made.
-    pub fn into_values(self) -> impl Iterator<Item = T> {
-        self.values.into_iter().filter_map(|value| value.into_inner().into_inner())
+    pub fn into_values(self) -> Vec<T> {
+        let mut made = Vec::with_capacity(self.values.len());
+        for value in &self.values {
+            if let Some(value) = value.lock().take() {
+                made.push(value);
+            }
+        }
+        made
     }
 }

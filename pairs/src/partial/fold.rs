@@ -7,8 +7,9 @@ use super::taker::{Batch, Receiver};
 use super::{PARTITION_BITS, Pairs, Partition};
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
-use crate::memory::{ChunkList, ChunkPool, ValueStore};
+use crate::memory::{ChunkList, ChunkPool, Entries, ValueStore};
 use crate::slots::{Entry, LongKey, MediumKey, ShortKey, SlotKey, Table};
+use std::iter::Take;
 use std::sync::Arc;
 
 /// Within a partition the hash's first bits are all alike.
@@ -122,13 +123,13 @@ impl<C: Aggregate> Folder<C> {
             Sorting::None => 0,
             Sorting::Canonical => in_order,
         });
-        fold_class::<C, _>(&mut self.short, store, (short, shorts), sorting, |batch| {
+        fold_class::<C, _>(&mut self.short, store, (short, shorts), sorting, &mut |batch| {
             receiver.receive(Batch::Short(batch))
         })?;
-        fold_class::<C, _>(&mut self.medium, store, (medium, mediums), sorting, |batch| {
+        fold_class::<C, _>(&mut self.medium, store, (medium, mediums), sorting, &mut |batch| {
             receiver.receive(Batch::Medium(batch))
         })?;
-        fold_class::<C, _>(&mut self.long, store, (long, longs), sorting, |batch| {
+        fold_class::<C, _>(&mut self.long, store, (long, longs), sorting, &mut |batch| {
             receiver.receive(Batch::Long(batch))
         })?;
         receiver.keep(pairs.clear());
@@ -146,9 +147,16 @@ enum Sorting {
 }
 
 fn give_all<V: Copy>(pairs: &Pairs<V>, receiver: &mut dyn Receiver<V>) -> Result<()> {
-    pairs.short.slices().try_for_each(|entries| receiver.receive(Batch::Short(entries)))?;
-    pairs.medium.slices().try_for_each(|entries| receiver.receive(Batch::Medium(entries)))?;
-    pairs.long.slices().try_for_each(|entries| receiver.receive(Batch::Long(entries)))
+    for entries in pairs.short.slices() {
+        receiver.receive(Batch::Short(entries))?;
+    }
+    for entries in pairs.medium.slices() {
+        receiver.receive(Batch::Medium(entries))?;
+    }
+    for entries in pairs.long.slices() {
+        receiver.receive(Batch::Long(entries))?;
+    }
+    Ok(())
 }
 
 /// Pairs are probed for this many at a time, so that their cache misses overlap.
@@ -161,7 +169,7 @@ fn fold_class<C: Aggregate, K: SlotKey>(
     store: &mut ValueStore,
     (entries, in_order): (&mut ChunkList<Entry<K, C::Accumulator>>, usize),
     sorting: Sorting,
-    mut receive: impl FnMut(&[Entry<K, C::Accumulator>]) -> Result<()>,
+    receive: &mut dyn FnMut(&[Entry<K, C::Accumulator>]) -> Result<()>,
 ) -> Result<()> {
     if entries.len() == 0 {
         return Ok(());
@@ -197,7 +205,7 @@ fn fold_class<C: Aggregate, K: SlotKey>(
     if in_order > 0 {
         {
             let mut merging = Merging::of(entries.iter().take(in_order));
-            table.drain_sorted(|folded| see(merging.with::<C>(folded, store)))?;
+            table.drain_sorted(&mut |folded| see(merging.with::<C>(folded, store)))?;
             while let Some(rest) = merging.rest() {
                 see(rest)?;
             }
@@ -208,21 +216,21 @@ fn fold_class<C: Aggregate, K: SlotKey>(
     }
     entries.clear();
     match sorting {
-        Sorting::None => table.drain_batches(see),
-        Sorting::Canonical => table.drain_sorted(see),
+        Sorting::None => table.drain_batches(&mut see),
+        Sorting::Canonical => table.drain_sorted(&mut see),
     }
 }
 
 /// Entries in canonical order, one for each key, while they are merged with others that are.
-struct Merging<'e, K, V, I> {
-    entries: I,
+struct Merging<'e, K, V> {
+    entries: Take<Entries<'e, Entry<K, V>>>,
     /// The next of them, with the hash of its key.
     next: Option<(u64, &'e Entry<K, V>)>,
     merged: Vec<Entry<K, V>>,
 }
 
-impl<'e, K: SlotKey, V: Copy, I: Iterator<Item = &'e Entry<K, V>>> Merging<'e, K, V, I> {
-    fn of(entries: I) -> Self {
+impl<'e, K: SlotKey, V: Copy> Merging<'e, K, V> {
+    fn of(entries: Take<Entries<'e, Entry<K, V>>>) -> Self {
         let mut merging = Merging { entries, next: None, merged: Vec::new() };
         merging.advance();
         merging

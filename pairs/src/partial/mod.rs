@@ -29,7 +29,7 @@ pub use form::{
 };
 pub use merger::{Merger, read_run};
 pub use outlet::{Outlet, Witness};
-pub use pairs::Pairs;
+pub use pairs::{PairRefs, Pairs};
 pub use partition::Partition;
 pub use runs::{Run, RunReader, RunWriter, store};
 pub use spill::{Spill, Spiller};

@@ -2,7 +2,7 @@
 //! an answer. Pairs are numbered: first the short ones, then the medium, then the long.
 
 use crate::error::MemoryError;
-use crate::memory::{ByteArena, ChunkList, ChunkPool, prefetch};
+use crate::memory::{ByteArena, ChunkList, ChunkPool, Entries, prefetch};
 use crate::slots::{ClassEntry, ClassKey, Entry, LongKey, MediumKey, PairRef, ShortKey, SlotKey};
 use std::sync::Arc;
 
@@ -64,8 +64,12 @@ impl<V: Copy> Pairs<V> {
             std::mem::swap(self, other);
             return Ok(());
         }
-        other.short.slices().try_for_each(|entries| self.short.extend(entries))?;
-        other.medium.slices().try_for_each(|entries| self.medium.extend(entries))?;
+        for entries in other.short.slices() {
+            self.short.extend(entries)?;
+        }
+        for entries in other.medium.slices() {
+            self.medium.extend(entries)?;
+        }
         other.long.iter().try_for_each(|entry| self.put(entry))?;
         other.clear();
         Ok(())
@@ -119,10 +123,8 @@ impl<V: Copy> Pairs<V> {
     }
 
     /// Returns the pairs in the order of their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = PairRef<'_, V>> {
-        let short = self.short.iter().map(PairRef::of);
-        let medium = self.medium.iter().map(PairRef::of);
-        short.chain(medium).chain(self.long.iter().map(PairRef::of))
+    pub fn iter(&self) -> PairRefs<'_, V> {
+        PairRefs { short: self.short.iter(), medium: self.medium.iter(), long: self.long.iter() }
     }
 
     /// Forgets all pairs and gives their chunks back, but for those with the bytes of long keys, which
@@ -134,6 +136,43 @@ impl<V: Copy> Pairs<V> {
         self.in_order = [0; 3];
         let empty = ByteArena::new(self.arena.pool());
         std::mem::replace(&mut self.arena, empty)
+    }
+}
+
+/// Pairs in the order of their numbers. A type of its own, as [`Entries`] are.
+#[allow(missing_debug_implementations, reason = "no part of the interface")]
+pub struct PairRefs<'p, V> {
+    short: Entries<'p, Entry<ShortKey, V>>,
+    medium: Entries<'p, Entry<MediumKey, V>>,
+    long: Entries<'p, Entry<LongKey, V>>,
+}
+
+impl<'p, V: Copy> Iterator for PairRefs<'p, V> {
+    type Item = PairRef<'p, V>;
+
+    #[inline]
+    fn next(&mut self) -> Option<PairRef<'p, V>> {
+        if let Some(entry) = self.short.next() {
+            return Some(PairRef::of(entry));
+        }
+        if let Some(entry) = self.medium.next() {
+            return Some(PairRef::of(entry));
+        }
+        self.long.next().map(PairRef::of)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.short.size_hint().0 + self.medium.size_hint().0 + self.long.size_hint().0;
+        (left, Some(left))
+    }
+
+    /// A loop for each class.
+    #[inline]
+    fn fold<A, F: FnMut(A, PairRef<'p, V>) -> A>(self, start: A, mut add: F) -> A {
+        let sum = self.short.fold(start, |sum, entry| add(sum, PairRef::of(entry)));
+        let sum = self.medium.fold(sum, |sum, entry| add(sum, PairRef::of(entry)));
+        self.long.fold(sum, |sum, entry| add(sum, PairRef::of(entry)))
     }
 }
 

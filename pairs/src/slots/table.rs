@@ -14,7 +14,7 @@
 
 use super::PairRef;
 use super::slot::{Entry, SlotKey};
-use crate::error::MemoryError;
+use crate::error::{MemoryError, Result};
 use crate::memory::{Access, Block, BlockPool, prefetch};
 use std::convert::Infallible;
 use std::hint::select_unpredictable;
@@ -334,10 +334,10 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     }
 
     /// As `drain`, with the entries of many slots at once, in a list that `see` may change.
-    pub fn drain_batches<E>(
+    pub fn drain_batches(
         &mut self,
-        mut see: impl FnMut(&mut Vec<Entry<K, V>>) -> Result<(), E>,
-    ) -> Result<(), E> {
+        see: &mut dyn FnMut(&mut Vec<Entry<K, V>>) -> Result<()>,
+    ) -> Result<()> {
         if self.len == 0 {
             return Ok(());
         }
@@ -355,10 +355,10 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     }
 
     /// As `drain_batches`, in the order of hash, then key: the same however the table was filled.
-    pub fn drain_sorted<E>(
+    pub fn drain_sorted(
         &mut self,
-        mut see: impl FnMut(&mut Vec<Entry<K, V>>) -> Result<(), E>,
-    ) -> Result<(), E> {
+        see: &mut dyn FnMut(&mut Vec<Entry<K, V>>) -> Result<()>,
+    ) -> Result<()> {
         if self.len == 0 {
             return Ok(());
         }
