@@ -37,6 +37,7 @@ PYTHON_VENVS := $(abspath $(TARGET))/python-venvs
 OUTER_PYTHONS = $(sort $(firstword $(PYTHONS)) $(lastword $(PYTHONS)))
 # Each commit tests one of them, by its seed.
 PYTHON_IN_TURN = $(word $(shell echo $$(($(COMMIT_SEED) % $(words $(OUTER_PYTHONS)) + 1))),$(OUTER_PYTHONS))
+TESTED_PYTHONS = $(sort $(firstword $(OUTER_PYTHONS)) $(PYTHON_IN_TURN))
 FIRST_PYTHON = $(subst /,@,$(firstword $(PYTHONS)))
 PYTHON_ENVIRONMENTS = $(foreach python,$(PYTHONS),$(PYTHON_VENVS)/$(subst /,@,$(python))/requirements)
 EMULATORS = $(abspath $(TARGET))/emulators
@@ -164,7 +165,7 @@ check-wheel: wheel ## Test the wheel to publish on the first CPython (slow); TES
 test: ## Run all tests, those in the documentation too; LINT=lint-rust with these lints before
 	@output=$$(mktemp) && changes=$$(mktemp) && status=0; \
 	$(if $(LINT),$(MAKE) $(LINT) || status=1;) \
-	$(MAKE) --keep-going python-environments test-hadoop PYTHONS="$(OUTER_PYTHONS)" >"$$output" 2>&1 & others=$$!; \
+	$(MAKE) --keep-going python-environments test-hadoop PYTHONS="$(TESTED_PYTHONS)" >"$$output" 2>&1 & others=$$!; \
 	trap 'kill $$others $$changed 2>/dev/null; rm -f "$$output" "$$changes"' EXIT; \
 	$(MAKE) --keep-going rust-test-programs test-wheel || status=1; \
 	wait $$others || status=1; \
@@ -172,7 +173,7 @@ test: ## Run all tests, those in the documentation too; LINT=lint-rust with thes
 	$(MAKE) test-crates || status=1; \
 	cat "$$output"; \
 	$(MAKE) --keep-going --jobs=2 --output-sync=target test-page test-stores TEGULA_PAGE=$(TARGET)/debug/tegula >"$$output" 2>&1 & others=$$!; \
-	$(MAKE) test-python PYTHONS="$(OUTER_PYTHONS)" IN_TURN="$(PYTHON_IN_TURN)" || status=1; \
+	$(MAKE) test-python PYTHONS="$(TESTED_PYTHONS)" IN_TURN="$(PYTHON_IN_TURN)" || status=1; \
 	wait $$others || status=1; \
 	wait $$changed || status=1; \
 	cat "$$output" "$$changes"; \
