@@ -7,6 +7,7 @@ import java.util.stream.Stream;
 import org.apache.hadoop.io.DataInputBuffer;
 import org.apache.hadoop.io.DataOutputBuffer;
 import org.apache.hadoop.io.RawComparator;
+import org.apache.hadoop.io.WritableComparable;
 import org.apache.hadoop.io.WritableComparator;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.MRJobConfig;
@@ -59,11 +60,24 @@ public final class KeyOrders {
     }
 
     private static RawComparator ofClass(JobConf conf) {
-        RawComparator found = conf.getOutputKeyComparator();
-        if (comparesBytes(found.getClass()) || conf.getOutputKeyComparator() != found) {
-            return found;
+        WritableComparator found = registered(conf.getMapOutputKeyClass().asSubclass(WritableComparable.class));
+        if (found == null || comparesBytes(found.getClass())) {
+            return conf.getOutputKeyComparator();
         }
-        return hasOneForm(found.getClass()) ? again(found, conf) : new Locked(found);
+        return hasOneForm(found.getClass()) ? again(found, conf) : new Locked(found, conf);
+    }
+
+    /**
+     * The comparator that a class of keys has registered, or null. Hadoop would give it the settings that it is asked with, while
+     * other tasks may be comparing: so it is asked without.
+     */
+    private static WritableComparator registered(Class<? extends WritableComparable> keys) {
+        try {
+            WritableComparator found = WritableComparator.get(keys);
+            return found == WritableComparator.get(keys) ? found : null;
+        } catch (RuntimeException e) { // none is registered, and keys for a new one cannot be made without settings
+            return null;
+        }
     }
 
     /** Whether a comparator is one of Hadoop's for its own types: they look at bytes only, and any threads may share them. */
@@ -94,28 +108,38 @@ public final class KeyOrders {
                 .allMatch(each -> each.getParameterCount() == 0);
     }
 
-    private static RawComparator again(RawComparator registered, JobConf conf) {
+    private static RawComparator again(WritableComparator registered, JobConf conf) {
         try {
             return ReflectionUtils.newInstance(registered.getClass(), conf);
         } catch (RuntimeException e) { // it cannot be made here, or only once
-            return new Locked(registered);
+            return new Locked(registered, conf);
         }
     }
 
-    /** A comparator that tasks share, for one thread after the other. */
-    private record Locked(RawComparator shared) implements RawComparator<Object> {
+    /**
+     * A comparator that tasks share, for one thread after the other. It may take its order from the settings of a job, so each task
+     * gives it its own.
+     */
+    private record Locked(WritableComparator shared, JobConf conf) implements RawComparator<Object> {
         @Override
         public int compare(byte[] left, int leftAt, int leftLength, byte[] right, int rightAt, int rightLength) {
             synchronized (shared) {
+                configure();
                 return shared.compare(left, leftAt, leftLength, right, rightAt, rightLength);
             }
         }
 
         @Override
-        @SuppressWarnings("unchecked")
         public int compare(Object left, Object right) {
             synchronized (shared) {
+                configure();
                 return shared.compare(left, right);
+            }
+        }
+
+        private void configure() {
+            if (shared.getConf() != conf) {
+                ReflectionUtils.setConf(shared, conf);
             }
         }
     }
