@@ -10,10 +10,8 @@ import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
-import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executor;
 import org.apache.hadoop.io.DataOutputBuffer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,9 +30,9 @@ final class DataServer implements Closeable {
 
     private static final Logger LOG = LoggerFactory.getLogger(DataServer.class);
 
-    private final ServerSocket socket;
+    private final Port port;
     private final byte[] secret;
-    private final ExecutorService threads;
+    private final Executor threads;
     private final Outputs outputs;
 
     /** Finds the output of maps. */
@@ -44,29 +42,21 @@ final class DataServer implements Closeable {
         void writeHeld(String id, OutputStream out) throws IOException;
     }
 
-    DataServer(InetAddress host, byte[] secret, ExecutorService threads, Outputs outputs) throws IOException {
+    DataServer(InetAddress host, byte[] secret, Executor threads, Outputs outputs) throws IOException {
         this.secret = secret;
         this.threads = threads;
         this.outputs = outputs;
-        socket = new ServerSocket();
-        socket.bind(new InetSocketAddress(host, 0));
+        port = new Port(host);
     }
 
     /** Host and port. */
     String address() {
-        return socket.getInetAddress().getHostAddress() + ":" + socket.getLocalPort();
+        return port.host() + ":" + port.number();
     }
 
     /** Accepts connections until it is closed. */
     void serve() {
-        while (!socket.isClosed()) {
-            try {
-                Socket accepted = socket.accept();
-                threads.execute(() -> serve(accepted));
-            } catch (IOException e) {
-                LOG.debug("The data of this place are not served any more", e);
-            }
-        }
+        port.serve(threads, this::serve);
     }
 
     private void serve(Socket accepted) {
@@ -163,6 +153,6 @@ final class DataServer implements Closeable {
 
     @Override
     public void close() throws IOException {
-        socket.close();
+        port.close();
     }
 }

@@ -3,8 +3,6 @@ package org.tegula.hadoop.place;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.ArrayList;
 import java.util.HexFormat;
@@ -40,7 +38,7 @@ final class PlaceHub implements Closeable {
     private final int slotsPerPlace;
     private final byte[] secret = Handshake.newSecret();
     private final String folder = "tegula-place-" + UUID.randomUUID();
-    private final ServerSocket socket = new ServerSocket();
+    private final Port port;
     private final List<RemotePlace> places = new ArrayList<>();
     /** Numbers of places whose processes are about to be started. */
     private final Set<Integer> starting = ConcurrentHashMap.newKeySet();
@@ -63,12 +61,11 @@ final class PlaceHub implements Closeable {
         silenceMillis = silenceMillis(conf);
         data = new DataClient(secret, silenceMillis);
         files = new HeldForPlaces(conf);
-        socket.bind(new InetSocketAddress(
-                InetAddress.getByName(conf.getTrimmed(Settings.PLACES_HOST, Settings.SERVER_HOST_DEFAULT)), 0));
+        port = new Port(InetAddress.getByName(conf.getTrimmed(Settings.PLACES_HOST, Settings.SERVER_HOST_DEFAULT)));
         for (int i = 0; i < count; i++) {
             places.add(new RemotePlace(i, this));
         }
-        threads.execute(this::accept);
+        threads.execute(() -> port.serve(threads, this::greet));
         for (RemotePlace each : places) {
             PairCache.shared(conf).listen(each);
             start(each);
@@ -143,10 +140,7 @@ final class PlaceHub implements Closeable {
     private void launch(RemotePlace place) {
         try {
             launcher.start(new Invitation(
-                    socket.getInetAddress().getHostAddress(),
-                    socket.getLocalPort(),
-                    place.number(),
-                    HexFormat.of().formatHex(secret)));
+                    port.host(), port.number(), place.number(), HexFormat.of().formatHex(secret)));
         } catch (Throwable e) {
             refuse(place, e);
             return;
@@ -160,23 +154,12 @@ final class PlaceHub implements Closeable {
         LOG.error("Place {} cannot be started", place.number(), why);
     }
 
-    private void accept() {
-        while (!socket.isClosed()) {
-            try {
-                Socket accepted = socket.accept();
-                threads.execute(() -> greet(accepted));
-            } catch (IOException e) {
-                LOG.debug("Places are not accepted any more", e);
-            }
-        }
-    }
-
     private void greet(Socket accepted) {
         try {
             Handshake.prove(accepted, secret, true);
             new Guest(accepted).begin();
-        } catch (IOException | RuntimeException e) {
-            LOG.warn("{} is not a place: {}", accepted.getRemoteSocketAddress(), e.toString());
+        } catch (IOException | RuntimeException | Error e) { // also no room for a thread
+            LOG.warn("{} is not taken as a place: {}", accepted.getRemoteSocketAddress(), e.toString());
             try {
                 accepted.close();
             } catch (IOException late) {
@@ -234,7 +217,7 @@ final class PlaceHub implements Closeable {
         }
         launcher.close();
         try {
-            socket.close();
+            port.close();
         } catch (IOException e) {
             LOG.debug("The port of the places could not be closed", e);
         }

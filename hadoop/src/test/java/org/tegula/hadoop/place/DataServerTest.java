@@ -42,6 +42,7 @@ class DataServerTest {
     /** What happens to the job before the next answer begins. */
     private Runnable meanwhile = () -> {};
 
+    private volatile boolean hasThreads = true;
     private Run run;
     private DataServer server;
 
@@ -73,7 +74,7 @@ class DataServerTest {
             writer.append(0, KEY, 0, KEY.length, record, 0, record.length);
             run = writer.finish();
         }
-        server = new DataServer(InetAddress.getLoopbackAddress(), secret, threads, new DataServer.Outputs() {
+        server = new DataServer(InetAddress.getLoopbackAddress(), secret, this::execute, new DataServer.Outputs() {
             @Override
             public RunEncoder encoder(String job, String attempt, int[] partitions, boolean objects)
                     throws IOException {
@@ -94,6 +95,14 @@ class DataServerTest {
         Value.fails = false;
         server.close();
         threads.shutdownNow();
+    }
+
+    private void execute(Runnable work) {
+        if (!hasThreads) {
+            hasThreads = true;
+            throw new OutOfMemoryError("unable to create native thread");
+        }
+        threads.execute(work);
     }
 
     private InputStream open() throws IOException {
@@ -160,5 +169,13 @@ class DataServerTest {
                     "From place 1: java.io.IOException: java.lang.IllegalStateException: of the test",
                     said.getMessage());
         }
+    }
+
+    /** The place lacked room for a thread when it was asked before. */
+    @Test
+    void thePairsAfterAMomentWithoutRoom() throws IOException {
+        hasThreads = false;
+        assertThrows(IOException.class, this::open);
+        thePairs();
     }
 }
