@@ -5,6 +5,7 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -291,14 +292,14 @@ final class HeldFiles implements Overlay {
         HeldFile file = name == null ? null : tree.at(name);
         List<String> children = name == null ? List.of() : tree.children(name);
         if (file == null && children.isEmpty()) {
-            return disk.listStatus(path);
+            return onDisk(path);
         }
         if (file != null && !file.isFolder()) {
             return new FileStatus[] {status(path)};
         }
         List<FileStatus> found = new ArrayList<>();
         if (disk.exists(path)) {
-            for (FileStatus each : disk.listStatus(path)) {
+            for (FileStatus each : onDisk(path)) {
                 if (!children.contains(name + "/" + each.getPath().getName())) {
                     found.add(each);
                 }
@@ -312,6 +313,13 @@ final class HeldFiles implements Overlay {
             }
         }
         return found.toArray(FileStatus[]::new);
+    }
+
+    /** What is on the disk, but for files that are not yet whole: who lists them may move or count them. */
+    private FileStatus[] onDisk(Path path) throws IOException {
+        return Arrays.stream(disk.listStatus(path))
+                .filter(each -> !tree.halves().has(each.getPath()))
+                .toArray(FileStatus[]::new);
     }
 
     private boolean mkdirsOnDisk(Path path, FsPermission permission) throws IOException {

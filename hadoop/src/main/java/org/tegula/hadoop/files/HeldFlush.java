@@ -6,7 +6,6 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
@@ -29,8 +28,6 @@ final class HeldFlush {
     private static final long SHUTDOWN_HOURS = 24;
 
     private static final long LOOK_MILLIS = 1000;
-    /** How the names of files begin that are not yet whole. */
-    private static final String HALF = ".tegula-";
 
     static final short USER_CREATES = 0300;
 
@@ -132,18 +129,20 @@ final class HeldFlush {
 
     /**
      * Makes a folder that is in memory, and those above it, with their permissions. Its user can create files in it until
-     * {@link #close}.
+     * {@link #close}. No rename comes between: it would leave a folder of the old name.
      */
     void makeFolder(String name) throws IOException {
-        HeldFile folder = tree.at(name);
-        Path path = below.path(name);
-        if (folder == null || disk.exists(path)) {
-            return;
+        synchronized (tree) {
+            HeldFile folder = tree.at(name);
+            Path path = below.path(name);
+            if (folder == null || disk.exists(path)) {
+                return;
+            }
+            makeFolder(HeldTree.parent(name));
+            FsPermission opened = opened(folder);
+            disk.mkdirs(path, opened);
+            permit(path, opened);
         }
-        makeFolder(HeldTree.parent(name));
-        FsPermission opened = opened(folder);
-        disk.mkdirs(path, opened);
-        permit(path, opened);
     }
 
     private static FsPermission opened(HeldFile folder) {
@@ -152,13 +151,15 @@ final class HeldFlush {
 
     /** Takes from a folder what its user was allowed for its files alone, unless somebody has changed its permission since. */
     private void close(String name) throws IOException {
-        HeldFile folder = tree.at(name);
-        if (folder == null || !folder.isFolder() || opened(folder).equals(folder.permission())) {
-            return;
-        }
-        Path path = below.path(name);
-        if (disk.exists(path) && disk.getFileStatus(path).getPermission().equals(opened(folder))) {
-            disk.setPermission(path, folder.permission());
+        synchronized (tree) {
+            HeldFile folder = tree.at(name);
+            if (folder == null || !folder.isFolder() || opened(folder).equals(folder.permission())) {
+                return;
+            }
+            Path path = below.path(name);
+            if (disk.exists(path) && disk.getFileStatus(path).getPermission().equals(opened(folder))) {
+                disk.setPermission(path, folder.permission());
+            }
         }
     }
 
@@ -171,41 +172,78 @@ final class HeldFlush {
 
     /** Moves a file to the disk; false if it is not there any more, or another has its name. */
     private boolean write(String name, HeldFile file) throws IOException {
-        Path target = below.path(name);
-        makeFolder(HeldTree.parent(name));
-        Path half =
-                new Path(target.getParent(), HALF + UUID.randomUUID()); // its own name may be as long as names can be
+        Halves.Half half = tree.halves().begin(name);
+        boolean isPlaced = false;
         try {
-            try (OutputStream out = create(half, file.permission())) {
-                file.writeTo(out);
+            isPlaced = isWritten(half, file) && isPlaced(half, file);
+        } catch (IOException e) {
+            if (isThere(half, file)) {
+                throw e instanceof PairsLost lost ? lost.of(name) : e;
             }
-            disk.setTimes(half, file.modifiedMillis(), -1);
-            if (!isPlaced(half, target, name, file)) {
-                disk.delete(half, false);
+            LOG.debug("{} was deleted while it was written to the disk", name, e); // HDFS ends its stream
+        } finally {
+            end(half, isPlaced);
+        }
+        if (isPlaced) {
+            file.release();
+        }
+        return isPlaced;
+    }
+
+    /** Writes the bytes of a file, unless it is not there any more. */
+    private boolean isWritten(Halves.Half half, HeldFile file) throws IOException {
+        try (OutputStream out = create(half, file)) {
+            if (out == null) {
                 return false;
             }
-        } catch (PairsLost e) {
-            disk.delete(half, false);
-            throw e.of(name);
-        } catch (IOException | RuntimeException e) {
-            disk.delete(half, false);
-            throw e;
+            file.writeTo(out);
         }
-        file.release();
         return true;
     }
 
-    /** Gives a whole file its name on the disk, if the one in memory still has it: one that has replaced it must not be replaced. */
-    private boolean isPlaced(Path whole, Path target, String name, HeldFile file) throws IOException {
+    /** Returns null if the file is not there any more. A rename of its folder takes the half along from now on. */
+    private OutputStream create(Halves.Half half, HeldFile file) throws IOException {
         synchronized (tree) {
-            if (tree.at(name) != file) {
+            if (!isThere(half, file)) {
+                return null;
+            }
+            makeFolder(HeldTree.parent(half.name()));
+            return create(below.path(half.name()), file.permission());
+        }
+    }
+
+    /**
+     * Gives a whole file its name on the disk, if the one in memory still has it: one that has replaced it must not be replaced. Its
+     * folder may have another name by now.
+     */
+    private boolean isPlaced(Halves.Half half, HeldFile file) throws IOException {
+        synchronized (tree) {
+            if (!isThere(half, file)) {
                 return false;
             }
-            if (!below.place(whole, target)) {
+            String name = half.wholeName();
+            Path whole = below.path(half.name());
+            disk.setTimes(whole, file.modifiedMillis(), -1);
+            if (!below.place(whole, below.path(name))) {
                 disk.delete(whole, false);
             }
             tree.take(name, file);
             return true;
+        }
+    }
+
+    private boolean isThere(Halves.Half half, HeldFile file) {
+        synchronized (tree) {
+            return tree.at(half.wholeName()) == file;
+        }
+    }
+
+    private void end(Halves.Half half, boolean isPlaced) throws IOException {
+        synchronized (tree) {
+            tree.halves().end(half);
+            if (!isPlaced) {
+                disk.delete(below.path(half.name()), false);
+            }
         }
     }
 

@@ -21,6 +21,7 @@ final class HeldTree {
     private final TreeMap<String, HeldFile> files = new TreeMap<>();
     private final TreeMap<String, Object> folderOfRoot = new TreeMap<>();
     private final PathLocks locks = new PathLocks();
+    private final Halves halves = new Halves();
     /** Null until something is held. */
     private HeldFiles keeper;
 
@@ -131,6 +132,11 @@ final class HeldTree {
         }
     }
 
+    /** The files on the disk that are not yet whole. They are made, moved and placed under the lock of this tree. */
+    Halves halves() {
+        return halves;
+    }
+
     /** Returns the held file of a name, or null. */
     synchronized HeldFile at(String name) {
         dropWhatIsGone(name);
@@ -209,6 +215,7 @@ final class HeldTree {
 
     /** Renames everything at and below a name; a name that is no longer below a root becomes one. */
     synchronized void move(String from, String to) throws IOException {
+        halves.move(from, to);
         Map<String, HeldFile> moved = new TreeMap<>(below(from));
         HeldFile self = files.get(from);
         if (self != null) {

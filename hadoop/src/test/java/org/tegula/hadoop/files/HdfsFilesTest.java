@@ -1,5 +1,6 @@
 package org.tegula.hadoop.files;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -49,6 +50,8 @@ import org.tegula.hadoop.Jobs;
 import org.tegula.hadoop.api.CacheCounter;
 import org.tegula.hadoop.api.CacheFS;
 import org.tegula.hadoop.cache.FileVersion;
+import org.tegula.hadoop.cache.SequencePairsWriter;
+import org.tegula.hadoop.live.KnownSize;
 
 /** Files that are in memory alone over HDFS: Hadoop's calls see them, HDFS does not, until somebody wants them there. */
 @Timeout(300)
@@ -359,5 +362,45 @@ class HdfsFilesTest {
         assertThrows(FileNotFoundException.class, () -> FileVersion.of(files, path("/versions/folder")));
         write(plain, path("/versions/never-read"), "text");
         assertNull(files.getCacheRecordReader(path("/versions/never-read")));
+    }
+
+    /** Writes a file that does something while it is written to HDFS. */
+    private static void writeWith(Path file, Runnable act) throws IOException {
+        SequencePairsWriter writer = files.createPairs(
+                file, new SequencePairsWriter.Types(Text.class, Meanwhile.class, true, new KnownSize(), 1, conf));
+        writer.add(new Text("key"), new Meanwhile());
+        writer.close();
+        Meanwhile.does(act);
+    }
+
+    @Test
+    void aFolderIsRenamedWhileAFileOfItGoesToHdfs() throws Exception {
+        plain.mkdirs(path("/moved"));
+        assertTrue(files.hold(path("/moved/temp")));
+        Path file = path("/moved/temp/from/file");
+        Path moved = path("/moved/temp/to/file");
+        writeWith(
+                file,
+                () -> assertDoesNotThrow(() -> {
+                    assertTrue(files.rename(file.getParent(), moved.getParent()));
+                    assertEquals(1, files.listStatus(moved.getParent()).length);
+                }));
+        long length = files.getFileStatus(file).getLen();
+        files.held().writeToDisk(file);
+        assertFalse(plain.exists(file.getParent()));
+        assertEquals(1, plain.listStatus(moved.getParent()).length);
+        assertEquals(length, plain.getFileStatus(moved).getLen());
+        files.delete(path("/moved/temp"), true);
+    }
+
+    @Test
+    void aFolderIsDeletedWhileAFileOfItGoesToHdfs() throws Exception {
+        plain.mkdirs(path("/deleted"));
+        assertTrue(files.hold(path("/deleted/temp")));
+        Path file = path("/deleted/temp/folder/file");
+        writeWith(file, () -> assertDoesNotThrow(() -> files.delete(file.getParent(), true)));
+        files.held().writeToDisk(file);
+        assertFalse(files.exists(file.getParent()));
+        files.delete(path("/deleted/temp"), true);
     }
 }

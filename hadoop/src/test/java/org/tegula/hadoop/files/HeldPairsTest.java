@@ -38,6 +38,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tegula.hadoop.cache.BlockCursor;
 import org.tegula.hadoop.cache.PairBlock;
@@ -389,50 +390,93 @@ class HeldPairsTest {
         assertNull(writer(file, true, BytesWritable.class));
     }
 
-    /** Does something once, while it is written. */
-    public static final class Meanwhile implements Writable {
-        private static Runnable what = () -> {};
+    private interface Act {
+        void run() throws IOException;
+    }
 
-        /** Made by Hadoop. */
-        public Meanwhile() {}
+    /** Writes a file that does something while it is written to the disk; returns its length. */
+    private long writeWith(Path file, Act act) throws IOException {
+        SequencePairsWriter writer = writer(file, true, Meanwhile.class);
+        writer.add(new Text("key"), new Meanwhile());
+        long length = writer.close();
+        Meanwhile.does(() -> {
+            try {
+                act.run();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        return length;
+    }
 
-        @Override
-        public void write(DataOutput out) throws IOException {
-            Runnable now = what;
-            what = () -> {};
-            now.run();
-            out.writeInt(1);
+    private void writeToDisk(Path file) throws IOException {
+        ((HeldFileSystem) files.getRaw()).writeToDisk(file);
+    }
+
+    private void assertListed(Path file) throws IOException {
+        assertEquals(
+                List.of(file.getName()),
+                Arrays.stream(files.listStatus(file.getParent()))
+                        .map(each -> each.getPath().getName())
+                        .toList());
+    }
+
+    /** All files on the disk. */
+    private List<java.nio.file.Path> left() throws IOException {
+        try (Stream<java.nio.file.Path> all = Files.walk(folder)) {
+            return all.filter(Files::isRegularFile).toList();
         }
+    }
 
-        @Override
-        public void readFields(DataInput in) throws IOException {
-            in.readInt();
-        }
+    @ParameterizedTest
+    @CsvSource({"temp/d, temp/d, temp/e", "temp/d, temp, moved", "above/temp/d, above, moved"})
+    void goesWithItsFolderOnItsWayToTheDisk(String in, String from, String to) throws IOException {
+        assertTrue(files.hold(new Path(folder.toUri().getPath(), "above/temp")));
+        Path file = new Path(folder.toUri().getPath(), in + "/file");
+        Path moved = new Path(folder.toUri().getPath(), in.replaceFirst(from, to) + "/file");
+        Path target = new Path(folder.toUri().getPath(), to);
+        long length = writeWith(file, () -> {
+            assertListed(file);
+            assertTrue(files.rename(new Path(folder.toUri().getPath(), from), target));
+            assertListed(moved);
+        });
+        writeToDisk(file);
+        java.nio.file.Path right = java.nio.file.Path.of(moved.toUri().getPath());
+        assertEquals(List.of(right), left());
+        assertEquals(length, Files.size(right));
+        assertFalse(Files.exists(folder.resolve(in)));
+        files.delete(target, true);
+    }
+
+    @Test
+    void leavesNothingWhenItsFolderIsDeletedOnItsWayToTheDisk() throws IOException {
+        Path file = new Path(root, "d/file");
+        writeWith(file, () -> files.delete(file.getParent(), true));
+        writeToDisk(file);
+        assertEquals(List.of(), left());
+        assertFalse(files.exists(file.getParent()));
+    }
+
+    @Test
+    void leavesItsFolderWhenItIsMovedOnItsWayToTheDisk() throws IOException {
+        Path file = new Path(root, "d/file");
+        Path moved = new Path(root, "file");
+        long length = writeWith(file, () -> assertTrue(files.rename(file, moved)));
+        writeToDisk(file);
+        assertEquals(List.of(), left());
+        writeToDisk(moved);
+        assertEquals(List.of(folder.resolve("temp/file")), left());
+        assertEquals(length, Files.size(folder.resolve("temp/file")));
     }
 
     @Test
     void doesNotComeBackWhenItIsReplacedOnItsWayToTheDisk() throws Exception {
         Path file = new Path(root, "file");
-        SequencePairsWriter writer = writer(file, true, Meanwhile.class);
-        writer.add(new Text("key"), new Meanwhile());
-        writer.close();
         Path next = write("next", true, pairs(5, 10, 1000));
         byte[] right = withoutMarks(read(next));
-        Meanwhile.what = () -> {
-            try {
-                assertTrue(files.rename(next, file));
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        };
-        ((HeldFileSystem) files.getRaw()).writeToDisk(file);
+        writeWith(file, () -> assertTrue(files.rename(next, file)));
+        writeToDisk(file);
         assertArrayEquals(right, withoutMarks(read(file)));
-        assertTrue(java.nio.file.Files.exists(folder.resolve("temp/file")), "the new one is on the disk");
-        try (Stream<java.nio.file.Path> left = java.nio.file.Files.list(folder.resolve("temp"))) {
-            assertEquals(
-                    1,
-                    left.filter(each -> each.toString().contains(".tegula-") || each.endsWith("file"))
-                            .count());
-        }
+        assertEquals(List.of(folder.resolve("temp/file")), left(), "the new one is on the disk");
     }
 }
