@@ -7,7 +7,7 @@ use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use tegula::Input;
@@ -160,7 +160,8 @@ impl Hdfs {
             if is_there(&target) && !replaces {
                 return Err(Refusal(format!("`{}': File exists", target.display())));
             }
-            copy(&path, &target)?;
+            copy(&path, &target)
+                .map_err(|cause| Refusal(format!("`{}': {cause}", path.display())))?;
         }
         Ok(())
     }
@@ -322,11 +323,34 @@ fn is_there(path: &Path) -> bool {
 }
 
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    check_apart(from, to)?;
     if !from.is_dir() {
         return fs::copy(from, to).map(|_| ());
     }
     fs::create_dir_all(to)?;
     entries(from)?.iter().try_for_each(|entry| copy(entry, &inside(to, entry)))
+}
+
+/// Refuses a copy that would write into what it reads: a file would be emptied before it is read, and a folder would
+/// get its own copy without end.
+fn check_apart(from: &Path, to: &Path) -> io::Result<()> {
+    let refused = |what| Err(io::Error::other(format!("`{}' is {what}", to.display())));
+    let source = fs::metadata(from)?;
+    let identity = |found: &Metadata| (found.dev(), found.ino());
+    if fs::metadata(to).is_ok_and(|target| identity(&target) == identity(&source)) {
+        return refused("the same file");
+    }
+    if source.is_dir() && nearest_folder(to)?.starts_with(fs::canonicalize(from)?) {
+        return refused("within it");
+    }
+    Ok(())
+}
+
+/// Returns the real path of a file or, if it is not there, of the nearest folder above it that is.
+fn nearest_folder(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    let found = path.ancestors().find_map(|above| fs::canonicalize(above).ok());
+    found.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 fn bytes_below(path: &Path) -> io::Result<u64> {

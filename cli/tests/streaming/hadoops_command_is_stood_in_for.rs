@@ -111,6 +111,41 @@ fn what_a_file_command_cannot_do_is_refused_as_hadoop_does() {
     assert_eq!(fs::read(place.path("hdfs/d/moved")).unwrap(), b"text\n");
 }
 
+/// The copy of a file onto itself would empty it, and that of a folder into itself has no end.
+#[test]
+fn a_copy_onto_or_into_itself_is_refused() {
+    let place = Place::with(&[("hdfs/user/me/y", b"text\n"), ("hdfs/user/me/d/in/z", b"other\n")]);
+    let me = place.path("hdfs/user/me");
+    fs::hard_link(me.join("y"), place.path("linked")).unwrap();
+    std::os::unix::fs::symlink(&me, place.path("me")).unwrap();
+    let (file, folder) = (me.join("y"), me.join("d"));
+    let (file, folder) = (file.to_str().unwrap(), folder.to_str().unwrap());
+    let cases: &[(&[&str], &str)] = &[
+        (&["-get", "-f", "y", "me"], "get: `HDFS/user/me/y': `me/y' is the same file"),
+        (&["-get", "-f", "y", "linked"], "`linked' is the same file"),
+        (&["-put", "-f", file, "y"], "put: `HDFS/user/me/y': `HDFS/user/me/y' is the same file"),
+        (&["-put", "-f", "linked", "y"], "`HDFS/user/me/y' is the same file"),
+        (&["-get", "-f", "d", "me"], "`me/d' is the same file"),
+        (&["-put", "-f", folder, "/user/me"], "`HDFS/user/me/d' is the same file"),
+        (&["-get", "/user/me", "me/d"], "get: `HDFS/user/me': `me/d/me' is within it"),
+        (&["-get", "/user", "me/d/in/new/deep"], "`me/d/in/new/deep' is within it"),
+        (&["-put", "hdfs", "d"], "put: `hdfs': `HDFS/user/me/d/hdfs' is within it"),
+    ];
+    for (words, refusal) in cases {
+        let output = hadoop(&place, &[&["fs"], *words].concat());
+        let text = said(&output);
+        let expected = refusal.replace("HDFS", place.path("hdfs").to_str().unwrap());
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {text}");
+        assert!(text.contains(&expected), "{words:?}: {text}");
+        assert_eq!(fs::read(file).unwrap(), b"text\n", "{words:?}");
+        let entries = |folder: &str| fs::read_dir(me.join(folder)).unwrap().count();
+        assert_eq!((entries("."), entries("d"), entries("d/in")), (2, 1, 1), "{words:?}");
+    }
+    // A neighbour's name may begin as the folder's does.
+    printed(&place, &["fs", "-get", "d", "me/d2"]);
+    assert_eq!(fs::read(me.join("d2/in/z")).unwrap(), b"other\n");
+}
+
 #[test]
 fn a_job_is_told_of_in_hadoops_lines() {
     let place = Place::with(&[("hdfs/in.txt", b"b\na\n"), ("hdfs/m.sh", b"cat\n")]);
