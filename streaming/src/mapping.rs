@@ -293,7 +293,7 @@ impl Mapping<'_> {
             count += 1;
             let (key, value) = settings.map_output.split(line);
             stretch.add(key, value, settings);
-            if stretch.bytes.len() < settings.sort_bytes {
+            if stretch.memory_bytes(settings) < settings.sort_bytes {
                 return Ok(());
             }
             of_combiner.add_all(&self.combine(task, &mut stretch, ready.take(), put)?);
@@ -318,8 +318,10 @@ impl Mapping<'_> {
     ) -> Result<Counters> {
         let settings = self.settings;
         let combiner = settings.combiner.as_deref().unwrap_or_default();
-        let text = stretch.sorted_text(settings);
+        // The command gets the text, and the pairs are given back meanwhile.
+        let stretch = std::mem::take(stretch);
         let records = stretch.pairs.len() as u64;
+        let text = stretch.into_sorted_text(settings);
         let mut cutter = LineCutter::new(settings.line_bytes_most);
         let mut count = 0;
         let mut emit = |line: &[u8]| {
@@ -336,7 +338,6 @@ impl Mapping<'_> {
         cutter.finish(&mut emit)?;
         counters.count("Combine input records", records);
         counters.count("Combine output records", count);
-        stretch.clear();
         Ok(counters)
     }
 }
@@ -353,8 +354,10 @@ struct Text<'s> {
 struct Stretch {
     bytes: Vec<u8>,
     /// Where the form of each key begins and ends, and its value ends.
-    pairs: Vec<(usize, usize, usize)>,
+    pairs: Vec<PairPlace>,
 }
+
+type PairPlace = (usize, usize, usize);
 
 impl Stretch {
     fn add(&mut self, key: &[u8], value: &[u8], settings: &Settings) {
@@ -365,21 +368,28 @@ impl Stretch {
         self.pairs.push((begin, middle, self.bytes.len()));
     }
 
-    fn sorted_text(&mut self, settings: &Settings) -> Vec<u8> {
-        let Stretch { bytes, pairs } = self;
+    /// Returns the memory of the pairs, with what their text has beside their bytes. So the buffer of their sort, or their
+    /// text, takes as much again at most. Empty pairs have places, too.
+    fn memory_bytes(&self, settings: &Settings) -> usize {
+        self.text_bytes(settings) + self.pairs.len() * size_of::<PairPlace>()
+    }
+
+    /// Returns the length of the text at most: a form may be longer than its key.
+    fn text_bytes(&self, settings: &Settings) -> usize {
+        let beside = settings.reduce_input_separator.len() + b"\n".len();
+        self.bytes.len() + self.pairs.len() * beside
+    }
+
+    fn into_sorted_text(self, settings: &Settings) -> Vec<u8> {
+        let mut text = Vec::with_capacity(self.text_bytes(settings));
+        let Stretch { bytes, mut pairs } = self;
         pairs.sort_by(|a, b| bytes[a.0..a.1].cmp(&bytes[b.0..b.1]));
-        let mut text = Vec::with_capacity(bytes.len() + 2 * pairs.len());
-        for &(begin, middle, end) in &*pairs {
+        for (begin, middle, end) in pairs {
             text.extend_from_slice(settings.order.key(&bytes[begin..middle]));
             text.extend_from_slice(&settings.reduce_input_separator);
             text.extend_from_slice(&bytes[middle..end]);
             text.push(b'\n');
         }
         text
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.pairs.clear();
     }
 }

@@ -172,7 +172,8 @@ impl Settings {
         }
     }
 
-    /// Returns the bytes that a worker has for its commands: their pipes, and pairs to be combined with their text.
+    /// Returns the bytes that a worker has for its commands: their pipes, and pairs to be combined with the buffer of their
+    /// sort, and later with their text.
     fn beside_bytes(&self) -> usize {
         let combined = if self.combiner.is_some() { 2 * self.sort_bytes } else { 0 };
         PIPES_BYTES + combined

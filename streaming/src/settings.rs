@@ -48,7 +48,7 @@ pub struct Settings {
     pub(crate) is_verbose: bool,
     /// Bytes of a map task's input, if the job says.
     pub(crate) split_bytes: Option<u64>,
-    /// Bytes of a map task's output that are combined at once.
+    /// Memory of a map task's output that is combined at once.
     pub(crate) sort_bytes: usize,
     /// The most bytes of a line that a command prints, by the memory of the run.
     pub(crate) line_bytes_most: usize,

@@ -46,6 +46,24 @@ fn files_may_be_larger_than_memory_and_secret() {
     assert_eq!(place.single(&["-mapper", "sh -c cat /proc/self/mem"]), "line\t\n");
 }
 
+/// A pair that has few bytes, or none, has places in memory while it waits for the combiner.
+#[test]
+fn pairs_that_wait_for_a_combiner_are_within_memory() {
+    const MEMORY: u64 = 64 << 20;
+    let place = Place::with(&[("in", b"line\n")]);
+    for (line, count) in [("", 5_000_000), ("a", 4_000_000)] {
+        let mapper = format!("sh -c 'yes \"{line}\" | head -n {count}'");
+        let job = ["-mapper", &mapper, "-combiner", "uniq -c", "-reducer", "cat"];
+        let limited = ["--memory", "64M", "--workers", "1", "--stats-json", "stats"];
+        let answer = place.single(&[&job[..], &limited].concat());
+        let counts = answer.lines().map(|line| line.split_whitespace().next().unwrap());
+        assert_eq!(counts.map(|count| count.parse::<u64>().unwrap()).sum::<u64>(), count);
+        let stats: serde_json::Value =
+            serde_json::from_slice(&fs::read(place.path("stats")).unwrap()).unwrap();
+        assert!(stats["memory_resident_peak"].as_u64().unwrap() <= MEMORY, "{line:?}: {stats:#}");
+    }
+}
+
 #[test]
 fn archives_are_there_unpacked() {
     let place = Place::with(&[("in", b"\n"), ("pack/one.txt", b"1\n")]);
