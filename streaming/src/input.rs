@@ -24,22 +24,26 @@ pub(crate) fn list(
     others: &dyn Fn(&str) -> Result<Input>,
     plain: bool,
 ) -> Result<Listed> {
-    let mut listed = Listed::default();
+    let (mut listed, mut paths) = (Listed::default(), Vec::new());
     for text in inputs {
         let text = without_scheme(text);
         if text == "-" {
             let input = others(text)?;
             listed.bytes.extend(input.listing().map(|file| file.bytes()));
-            listed.input.append(input);
+            listed.append(&mut paths, input)?;
             continue;
         }
         for pattern in without_braces(text) {
             match pattern.contains("://") {
-                true => listed.add_elsewhere(&pattern, others(&pattern)?),
-                false => listed.add_local(&pattern, plain)?,
+                true => {
+                    let found = listed.take_elsewhere(&pattern, others(&pattern)?);
+                    listed.append(&mut paths, found)?;
+                }
+                false => listed.add_local(&pattern, plain, &mut paths)?,
             }
         }
     }
+    listed.append(&mut paths, Input::default())?;
     Ok(listed)
 }
 
@@ -52,8 +56,16 @@ pub(crate) fn without_scheme(text: &str) -> &str {
 }
 
 impl Listed {
-    /// Adds what was found at a URL.
-    fn add_elsewhere(&mut self, url: &str, mut found: Input) {
+    /// Adds the local files at these paths, and other input after them. Files that follow each other are one source,
+    /// because the engine maps one source after the other.
+    fn append(&mut self, paths: &mut Vec<PathBuf>, others: Input) -> Result<()> {
+        self.input.append(Input::paths(std::mem::take(paths))?);
+        self.input.append(others);
+        Ok(())
+    }
+
+    /// Notes what was found at a URL, and returns what is to be read of it.
+    fn take_elsewhere(&mut self, url: &str, mut found: Input) -> Input {
         // Such a URL is literal where something has just that name.
         let is_named = found.listing().any(|file| file.name().starts_with(url));
         let shown = if is_named { components(url).count() } else { literal_parts(url) };
@@ -66,13 +78,14 @@ impl Listed {
             !is_hidden && !is_empty
         });
         self.bytes.extend(found.listing().map(|file| file.bytes()));
-        self.input.append(found);
+        found
     }
 
-    fn add_local(&mut self, pattern: &str, plain: bool) -> Result<()> {
+    /// Adds what a pattern names: to `paths`, unless it is a stream.
+    fn add_local(&mut self, pattern: &str, plain: bool, paths: &mut Vec<PathBuf>) -> Result<()> {
         let found = Input::patterns([OsString::from(pattern)])?;
         let shown = literal_parts(pattern);
-        let mut paths = Vec::new();
+        let mut own = Vec::new();
         for file in found.listing() {
             let hidden = file.name().components().skip(shown).any(|part| is_hidden(&part));
             if hidden {
@@ -82,11 +95,13 @@ impl Listed {
                 self.empty.push(file.name().to_path_buf());
             } else {
                 self.bytes.push(file.bytes());
-                paths.push(file.name().to_path_buf());
+                own.push(file.name().to_path_buf());
             }
         }
-        let is_stream = paths.len() == 1 && self.bytes.last() == Some(&None);
-        self.input.append(if is_stream { found } else { Input::paths(paths)? });
+        if own.len() == 1 && self.bytes.last() == Some(&None) {
+            return self.append(paths, found);
+        }
+        paths.extend(own);
         Ok(())
     }
 }
