@@ -42,7 +42,7 @@ impl<'r> RunContext<'r> {
             options,
             pool: core.pool().within(options.share.clone()),
             progress: options.progress.clone().unwrap_or_default(),
-            failure: Failure::new(&options.cancel),
+            failure: Failure::new(&options.cancel).raising(options.failed.clone()),
             stages: Mutex::default(),
         })
     }

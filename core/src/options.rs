@@ -91,6 +91,9 @@ pub struct Options {
     pub timeline: Option<Timeline>,
     /// The flag by which the run can be stopped.
     pub cancel: Cancel,
+    /// A flag that the run raises when it fails, for a map that waits for other processes: the run ends with its error when
+    /// all maps have returned. One that returns [`Error::Cancelled`] then changes nothing of that error. Default: none.
+    pub failed: Option<Cancel>,
 }
 
 impl Options {

@@ -1,5 +1,6 @@
 //! The failure of a run: the first thing that went wrong, and the flag by which all workers learn of
-//! it. Of several failures the one earliest in the input is kept.
+//! it. Of several failures the one earliest in the input is kept. A step that was ended because the run stops says
+//! nothing of why, so it comes after all others.
 
 use crate::cancel::Cancel;
 use crate::error::{Error, Place, Result};
@@ -13,20 +14,32 @@ pub struct Failure {
     raised: AtomicBool,
     first: Mutex<Option<(u64, Error)>>,
     cancel: Cancel,
+    /// The flag of those who wait for something else than the run.
+    failed: Option<Cancel>,
 }
 
 impl Failure {
     pub fn new(cancel: &Cancel) -> Failure {
-        Failure { raised: AtomicBool::new(false), first: Mutex::new(None), cancel: cancel.clone() }
+        let (raised, first) = (AtomicBool::new(false), Mutex::new(None));
+        Failure { raised, first, cancel: cancel.clone(), failed: None }
+    }
+
+    /// Such that the first failure raises this flag, too.
+    pub fn raising(self, failed: Option<Cancel>) -> Failure {
+        Failure { failed, ..self }
     }
 
     /// Records that step number `at` failed.
     fn record(&self, at: u64, error: Error) {
+        let rank = |at: u64, error: &Error| (matches!(error, Error::Cancelled), at);
         let mut first = self.first.lock();
-        if first.as_ref().is_none_or(|(earlier, _)| at < *earlier) {
+        if first.as_ref().is_none_or(|(kept, of)| rank(at, &error) < rank(*kept, of)) {
             *first = Some((at, error));
         }
+        drop(first);
         self.raised.store(true, Ordering::Relaxed);
+        // After the reason is kept, because those who see it end their steps as cancelled.
+        self.failed.iter().for_each(Cancel::cancel);
     }
 
     /// Does step number `at` of a stage. Records an error or a panic and returns `None`.

@@ -42,14 +42,19 @@ impl std::error::Error for TaskFailed {}
 
 /// The error of the first task of a run that failed. The others end then, wherever they are: a command that works on for an
 /// hour would keep the message back for an hour.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct FirstFailure {
     raised: Cancel,
     error: Mutex<Option<Error>>,
 }
 
 impl FirstFailure {
-    /// Returns the flag that is raised when a task has failed.
+    /// `raised` is also raised by the engine, when it fails beside the tasks: where input is damaged.
+    pub(crate) fn new(raised: Cancel) -> FirstFailure {
+        FirstFailure { raised, error: Mutex::new(None) }
+    }
+
+    /// Returns the flag that is raised when the run has failed.
     pub(crate) fn flag(&self) -> &Cancel {
         &self.raised
     }

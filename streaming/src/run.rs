@@ -17,7 +17,7 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tegula::{
-    DEFAULT_TILE_BYTES, Engine, Error, INCREMENTAL_TILE_BYTES, Input, MemoryError, Options,
+    Cancel, DEFAULT_TILE_BYTES, Engine, Error, INCREMENTAL_TILE_BYTES, Input, MemoryError, Options,
     PairSort, Progress, Result, SortedPairs, Stage, Stats,
 };
 
@@ -106,7 +106,7 @@ impl Settings {
         };
         let place = Workplace::open(host.scratch, output.folder())?;
         let output = output.begin()?;
-        let tasks = Tasks::new(&self, &place, &options.cancel, &output)?;
+        let tasks = Tasks::new(&self, &place, &options, &output)?;
         (host.began)(&tasks.job_id());
         let is_short = input_bytes <= SHARED_SPLIT_BYTES_LEAST;
         let early = if is_short { self.parts.min(host.engine.workers()) } else { 0 };
@@ -219,6 +219,7 @@ impl Settings {
             tile_bytes: Some(tile_bytes),
             split_bytes: Some(split_bytes),
             beside_bytes: host.engine.workers() * self.beside_bytes(),
+            failed: Some(Cancel::new()),
             ..host.options.clone()
         }
     }

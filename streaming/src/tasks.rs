@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
-use tegula::{Cancel, Error, InputError, OutputError, Place, Result};
+use tegula::{Cancel, Error, InputError, Options, OutputError, Place, Result};
 
 /// What the tasks of a run share.
 pub(crate) struct Tasks<'r> {
@@ -58,7 +58,7 @@ impl<'r> Tasks<'r> {
     pub(crate) fn new(
         settings: &'r Settings,
         place: &'r Workplace,
-        cancel: &'r Cancel,
+        options: &'r Options,
         output: &OutputFolder,
     ) -> Result<Tasks<'r>> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -75,7 +75,8 @@ impl<'r> Tasks<'r> {
         let links = Links::prepare(&settings.shipped, &programs, place.folder())?;
         let environment = environment(settings, &id, place.folder(), output.path());
         let outputs = output.of_tasks();
-        let failure = FirstFailure::default();
+        let (cancel, failed) = (&options.cancel, options.failed.clone());
+        let failure = FirstFailure::new(failed.unwrap_or_default());
         Ok(Tasks { settings, place, links, cancel, failure, environment, outputs, id })
     }
 

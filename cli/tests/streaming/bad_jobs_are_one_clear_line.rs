@@ -171,6 +171,53 @@ fn tasks_at_work_end_when_one_has_failed() {
     }
 }
 
+/// A mapper that works on at a line that begins with `a`.
+const WORKS_ON: &str =
+    "sh -c 'read -r line; case $line in a*) exec sleep 60;; esac; exec cat >/dev/null'";
+
+/// Compresses 400,000 lines and these before them, and cuts the end off.
+fn cut_short(place: &Place, name: &str, begin: &str) {
+    let lines: String = (0..400_000).map(|number| format!("b{number}\n")).collect();
+    fs::write(place.path(name), format!("{begin}{lines}")).unwrap();
+    let mut gzip = Command::new("gzip");
+    assert!(gzip.arg(name).current_dir(place.path("")).status().unwrap().success());
+    let packed = place.path(&format!("{name}.gz"));
+    let bytes = fs::read(&packed).unwrap();
+    fs::write(&packed, &bytes[..bytes.len() - 50_000]).unwrap();
+}
+
+/// Commands that have not ended must not keep the fault of the input back.
+#[test]
+fn tasks_at_work_end_when_a_file_is_damaged() {
+    for (beside, reducer) in [("in", "cat"), ("in", "NONE"), ("beside", "cat")] {
+        let place = Place::with(&[("in/a", b"a line\n"), ("beside/c", b"c line\n")]);
+        cut_short(&place, &format!("{beside}/b"), "");
+        let began = Instant::now();
+        let job = ["-input", "beside", "-mapper", WORKS_ON, "-reducer", reducer, "--workers", "2"];
+        let output = place.run(&job);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("/b.gz: the gzip data is cut short"), "{said}");
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+        assert!(!place.path("out").exists() && place.is_clean());
+    }
+}
+
+#[test]
+fn tasks_at_work_end_when_standard_input_is_damaged() {
+    let place = Place::with(&[("in", b"b line\n")]);
+    cut_short(&place, "stream", "a line\n");
+    let job = ["-input", "-", "-mapper", WORKS_ON, "-reducer", "cat", "--workers", "2"];
+    let stream = fs::File::open(place.path("stream.gz")).unwrap();
+    let began = Instant::now();
+    let output = place.command(&job).stdin(stream).output().unwrap();
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("standard input: the gzip data is cut short"), "{said}");
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(!place.path("out").exists() && place.is_clean());
+}
+
 #[test]
 fn what_names_java_classes_is_sent_to_the_hadoop_engine() {
     for options in OF_JAVA {

@@ -6,6 +6,8 @@ use crate::support::{assert_works, cases, engine, error_saying, folder_of, withi
 use proptest::prelude::*;
 use std::cmp::Ordering;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 use tegula::{
     Cancel, Combine, Cut, Emit, Error, Input, Job, Options, Order, Place, Result, Split, Sum,
 };
@@ -37,6 +39,26 @@ fn an_error_of_the_map_names_the_record_and_the_earliest_one_wins() {
         let Error::Record { place, .. } = error else { panic!("{error:?}") };
         assert_eq!(place, Place { source: path, line: None, offset: Some(5) });
     }
+}
+
+/// A map may wait for another process. What it returns when it is told says nothing of why the run failed.
+#[test]
+fn a_map_that_waits_is_told_that_another_one_failed() {
+    let (engine, failed) = (engine(2), Cancel::new());
+    let job = mapping(|split, _| {
+        if split.bytes().starts_with(b"bad") {
+            return split.bad(split.bytes(), "this word is bad");
+        }
+        let began = Instant::now();
+        while !failed.is_cancelled() {
+            assert!(began.elapsed() < Duration::from_secs(20), "nothing was told");
+            thread::sleep(Duration::from_millis(1));
+        }
+        Err(Error::Cancelled)
+    });
+    let options = Options { failed: Some(failed.clone()), ..splits_of(5) };
+    let result = engine.job(&job).options(&options).run(Input::bytes("wait bad "));
+    error_saying(&engine, result, &["this word is bad"]);
 }
 
 #[test]

@@ -8,8 +8,7 @@ use super::feed::{Feed, Means, STAGE};
 use super::reader::Reader;
 use super::stream::{StreamQueue, read_stream};
 use crate::codec::Supply;
-use crate::error::{Place, Result};
-use crate::failure::guard;
+use crate::error::Result;
 use crate::input::StreamSource;
 use crate::plan::{Packed, Part};
 use crate::schedule::{PerWorker, Step};
@@ -81,7 +80,6 @@ impl<'p> Intake<'p> {
         beside: impl FnOnce(&dyn Fn() -> Result<AheadTotals>) -> Result<AheadTotals>,
     ) -> Result<Taken> {
         let ahead = self.means.pool.run(step, || beside(&|| self.oversee()));
-        // A failure of the workers ends the reading of a stream; it comes first.
         self.means.failure.check()?;
         let ahead = ahead?;
         let (splits, told_bytes) = match &self.way {
@@ -102,7 +100,9 @@ impl<'p> Intake<'p> {
                     |part: &Part| matches!(part, Part::Stream(one) if std::ptr::eq(one, *stream));
                 let part = plan.parts.iter().position(is_this).unwrap_or_default();
                 let read = || read_stream(stream, plan, part, queue);
-                guard(|| Place::stage(STAGE), read).map(|()| AheadTotals::default())
+                // As the last step, because all blocks that workers have come before the fault.
+                let _ = self.means.failure.attempt(u64::MAX, STAGE, read);
+                Ok(AheadTotals::default())
             }
         }
     }
