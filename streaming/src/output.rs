@@ -28,18 +28,25 @@ const LOCKED_WITHIN: Duration = Duration::from_secs(2);
 static FOLDERS: AtomicU64 = AtomicU64::new(0);
 
 impl OutputFolder {
-    /// Returns the folder `path`, before anything is written: only those above it are made.
+    /// Returns the name of the folder `path`, if there may be one. Writes nothing.
     ///
     /// # Errors
-    /// [`InputError::Refused`] if it exists, [`OutputError`] if those above it cannot be made.
-    pub(crate) fn at(path: &Path) -> Result<OutputFolder> {
+    /// [`InputError::Refused`] if it exists, or if it is no name for a folder.
+    pub(crate) fn check(path: &Path) -> Result<&OsStr> {
         if fs::symlink_metadata(path).is_ok() {
             let advice = "name another folder, or remove it";
             return Err(refused(path, "the output exists", advice));
         }
-        let Some(name) = path.file_name() else {
-            return Err(refused(path, "this is no name for a folder", "name another one"));
-        };
+        let advice = "name another one";
+        path.file_name().ok_or_else(|| refused(path, "this is no name for a folder", advice))
+    }
+
+    /// Returns the folder `path`, before anything is written: only those above it are made.
+    ///
+    /// # Errors
+    /// Those of [`check`](OutputFolder::check), and [`OutputError`] if the folders above it cannot be made.
+    pub(crate) fn at(path: &Path) -> Result<OutputFolder> {
+        let name = OutputFolder::check(path)?;
         let parent = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),

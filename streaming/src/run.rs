@@ -85,11 +85,12 @@ impl Settings {
             return Err(Error::Option { option: "--state", cause: cause.to_owned() });
         }
         self.settle(&host);
-        let output = OutputFolder::at(&self.output);
+        let checked = OutputFolder::check(&self.output);
         let listed = list(&self.inputs, others, host.options.plain);
         // Whoever watches learns, too, that there can be no output.
         listed.iter().try_for_each(|listed| (host.listed)(&self.files_of(listed)))?;
-        let (output, mut listed) = (output?, listed?);
+        checked?;
+        let mut listed = listed?;
         let empty: Vec<&[u8]> =
             listed.empty.iter().map(|path| path.as_os_str().as_bytes()).collect();
         let list_of_empty = u32::try_from(listed.bytes.len()).unwrap_or(u32::MAX);
@@ -104,6 +105,8 @@ impl Settings {
             Some(_) => u64::MAX,
             None => options.split_bytes.unwrap_or(DEFAULT_TILE_BYTES),
         };
+        // After the input is looked up: a job that is refused leaves no folders above its answer.
+        let output = OutputFolder::at(&self.output)?;
         let place = Workplace::open(host.scratch, output.folder())?;
         let output = output.begin()?;
         let tasks = Tasks::new(&self, &place, &options, &output)?;

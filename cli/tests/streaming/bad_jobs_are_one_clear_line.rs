@@ -130,6 +130,25 @@ fn each_is_told() {
 }
 
 #[test]
+fn a_job_whose_input_is_refused_makes_no_folders() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["-input", "no-such-input"], "no-such-input: no such file or folder"),
+        (&["-input", "no*such"], "no*such: "),
+    ];
+    for (options, expected) in cases {
+        let place = Place::with(&[("in", b"a line\n")]);
+        let job = ["-mapper", "cat", "-output", "new/deep/out"];
+        let output = place.run(&[&job, *options].concat());
+        let text = said(&output);
+        assert!(!output.status.success() && text.contains(expected), "{options:?}: {text}");
+        assert!(!place.path("new").exists() && place.is_clean(), "{options:?}");
+    }
+    let place = Place::with(&[("in", b"a line\n")]);
+    let output = place.run(&["-mapper", "cat", "-output", "new/deep/out"]);
+    assert!(output.status.success() && place.path("new/deep/out/_SUCCESS").exists());
+}
+
+#[test]
 fn variables_that_are_too_long_are_named() {
     let place = Place::with(&[("in", b"a line\n")]);
     for (file, bytes) in [("short", 100), ("long", 200_000)] {
