@@ -167,6 +167,33 @@ fn so_are_those_of_compressed_files() {
     }
 }
 
+/// Plain files among compressed ones are read as these are, and the last pieces of two files may come in any order.
+#[test]
+fn part_files_have_the_same_names_in_each_run() {
+    let text = |letter: char, count: u32| -> String {
+        (0..count).map(|number| format!("{letter}{number:06}\n")).collect()
+    };
+    let (a, b) = (text('a', 120_000), text('b', 100_000));
+    let files: [(&str, &[u8]); 4] =
+        [("in/a", a.as_bytes()), ("in/b", b.as_bytes()), ("in/c", b""), ("in/d", b"")];
+    let place = Place::with(&files);
+    let mut gzip = Command::new("gzip");
+    assert!(gzip.args(["in/a", "in/d"]).current_dir(place.path("")).status().unwrap().success());
+    // Tasks take their time, so that workers take turns.
+    let mapper = "sh -c 'cat; sleep 0.0$(($$ % 10))'";
+    let size = "mapreduce.input.fileinputformat.split.maxsize=50000";
+    let job = ["-mapper", mapper, "-reducer", "NONE", "-D", size];
+    let expected = place.answer(&[&job[..], &["--workers", "1"]].concat());
+    assert!(expected.len() > 20, "{}", expected.len());
+    for workers in ["2", "3", "4", "3"] {
+        let answer = place.answer(&[&job[..], &["--workers", workers]].concat());
+        assert!(answer.keys().eq(expected.keys()), "{workers} workers");
+        let moved: Vec<&String> =
+            answer.keys().filter(|name| answer[*name] != expected[*name]).collect();
+        assert!(moved.is_empty(), "{workers} workers: {moved:?}");
+    }
+}
+
 #[test]
 fn a_line_of_many_megabytes_is_one_record() {
     let text = format!("{}\tvalue\nshort\tline\n", "k".repeat(40 << 20));
