@@ -187,8 +187,27 @@ impl<S: Store + 'static> Connection<S> {
         self.ask("be uploaded", path, request)
     }
 
-    pub(crate) fn remove(&self, path: &str) -> Result<(), StorageError> {
-        self.ask("be removed", path, async || self.store.remove(path).await)
+    /// As [`change`](Connection::change), of a request that removes something.
+    fn take_away(
+        &self,
+        path: &str,
+        right: Option<&Lease<S>>,
+        mut request: impl AsyncFnMut() -> Result<(), Fault>,
+    ) -> Result<(), StorageError> {
+        let mut is_again = false;
+        self.change("be removed", path, right, async || {
+            let was_tried = std::mem::replace(&mut is_again, true);
+            match request().await {
+                // The try before removed it, and its answer was lost.
+                Err(Fault::Missing) if was_tried => Ok(()),
+                removed => removed,
+            }
+        })
+    }
+
+    /// Removes a file, as the run that has this right to the state if one is given.
+    pub(crate) fn remove(&self, path: &str, right: Option<&Lease<S>>) -> Result<(), StorageError> {
+        self.take_away(path, right, async || self.store.remove(path).await)
     }
 
     /// Reads all of a file of that version.
@@ -276,8 +295,7 @@ impl<S: Store + 'static> Folders for RemoteFolders<S> {
 
     fn remove(&self, name: &str) -> Result<(), StorageError> {
         let (connection, path) = (&self.connection, self.below(name));
-        let request = async || connection.store.remove_folder(&path).await;
-        connection.ask("be removed", &path, request)
+        connection.take_away(&path, None, async || connection.store.remove_folder(&path).await)
     }
 }
 
@@ -371,9 +389,7 @@ impl<S: Store + 'static> Storage for RemoteStorage<S> {
         if self.connection.file(&path)?.is_none() {
             return Err(StorageError::Missing { path: self.connection.address.url(&path) });
         }
-        let (store, right) = (&self.connection.store, self.right());
-        let request = async || store.remove(&path).await;
-        self.connection.change("be removed", &path, right.as_deref(), request)
+        self.connection.remove(&path, self.right().as_deref())
     }
 
     fn list(&self) -> Result<Vec<String>, StorageError> {

@@ -107,7 +107,7 @@ impl<S: Store + 'static> Lease<S> {
             return Ok(None);
         }
         for path in unfinished(connection, folder, number)? {
-            forgive_missing(connection.remove(&path))?;
+            forgive_missing(connection.remove(&path, None))?;
         }
         Lease::renewing(held).map(Some)
     }
@@ -242,7 +242,7 @@ impl<S: Store + 'static> Held<S> {
         let dropped = if was_first { std::mem::replace(number, next) } else { next };
         self.is_lost.store(!was_first, Ordering::Relaxed);
         // One that is left is removed by the next run that takes the state.
-        let _ = self.connection.remove(&self.path(dropped));
+        let _ = self.connection.remove(&self.path(dropped), None);
         Ok(was_first)
     }
 
@@ -274,7 +274,7 @@ impl<S: Store + 'static> Drop for Lease<S> {
         self.renewing.take().map(JoinHandle::join);
         let mut number = self.held.number.lock();
         if matches!(self.held.has_newest(&mut number), Ok(true)) {
-            let _ = self.held.connection.remove(&self.held.path(*number));
+            let _ = self.held.connection.remove(&self.held.path(*number), None);
         }
     }
 }

@@ -529,6 +529,30 @@ fn a_file_that_was_renamed_is_not_missed() {
     assert!(matches!(storage.rename("new", "kept"), Err(StorageError::Missing { .. })));
 }
 
+/// The store removes a file, the answer is lost, and the next try is told that there is no such file, as Google Cloud
+/// Storage, Azure and HDFS say.
+#[test]
+fn what_was_removed_is_not_missed() {
+    let (server, settings) = server();
+    let settings = settings.with("TEGULA_REMOTE_TRIES", "4");
+    let storage = folders(&settings, URL).make("words").unwrap();
+    storage.create("new").unwrap().sync().unwrap();
+    let (objects, refusals) = (server.objects(), server.refusals());
+    server.before("POST /bucket?delete", move || {
+        objects.delete("bucket", "states/words/new");
+        refusals.refuse_next(1, 503, Some(0));
+    });
+    let refusals = server.refusals();
+    server.before("POST /bucket?delete", move || refusals.refuse_next(1, 404, None));
+    storage.remove("new").unwrap();
+    assert_eq!((server.left_to_refuse(), storage.list().unwrap()), (0, Vec::new()));
+    // One that another program removes is missed.
+    storage.create("new").unwrap().sync().unwrap();
+    let refusals = server.refusals();
+    server.before("POST /bucket?delete", move || refusals.refuse_next(1, 404, None));
+    assert!(matches!(storage.remove("new"), Err(StorageError::Missing { .. })));
+}
+
 /// A run that is cancelled has saved what it mapped, and gives its state back at once.
 #[test]
 fn a_cancelled_run_is_resumed() {
