@@ -417,13 +417,13 @@ impl<S: Store + 'static> Storage for RemoteStorage<S> {
     }
 
     fn lock(&self, name: &str) -> Result<Option<Box<dyn StoredFile>>, StorageError> {
-        let path = self.below(name);
-        if self.connection.file(&path)?.is_none() {
-            self.connection.put(&path, Content::Bytes(b""), None)?;
-        }
         let Some(lease) = Lease::take(&self.connection, &self.path)? else { return Ok(None) };
-        let lease = Arc::new(lease);
+        let (lease, path) = (Arc::new(lease), self.below(name));
         *self.lease.lock() = Arc::downgrade(&lease);
+        // Not before: a run that this one waited for may have removed the state, and this file with it.
+        if self.connection.file(&path)?.is_none() {
+            self.connection.put(&path, Content::Bytes(b""), Some(&lease))?;
+        }
         let body = Body::Here { file: self.scratch()?, is_unsent: false };
         Ok(Some(self.handle(name, body, Some(lease))))
     }

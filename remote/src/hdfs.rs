@@ -26,6 +26,8 @@ use tokio::time::timeout;
 
 /// Files that stay open: more than readers there are at a time.
 const OPEN_FILES_MAX: usize = 256;
+/// The end of the name of the answer for a folder that is not empty.
+const NOT_EMPTY: &str = "PathIsNotEmptyDirectoryException";
 
 /// Permissions of the folders of a state, before the server's mask.
 const FOLDER_MODE: u32 = 0o755;
@@ -248,11 +250,7 @@ impl Store for Hdfs {
     }
 
     async fn remove(&self, path: &str) -> Result<(), Fault> {
-        let path = absolute(path);
-        match contained(async { self.client.delete(&path, false).await.map_err(fault) }).await? {
-            true => Ok(()),
-            false => Err(Fault::Missing),
-        }
+        contained(async { self.delete(path).await.map_err(fault)? }).await
     }
 
     async fn make_folder(&self, path: &str) -> Result<(), Fault> {
@@ -262,11 +260,24 @@ impl Store for Hdfs {
     }
 
     async fn remove_folder(&self, path: &str) -> Result<(), Fault> {
-        self.remove(path).await
+        let removed = async {
+            match self.delete(path).await {
+                // It is a run's that has waited for it, or has what no run will finish, which the next one removes.
+                Err(HdfsError::RPCError(exception, _)) if exception.ends_with(NOT_EMPTY) => Ok(()),
+                removed => removed.map_err(fault)?,
+            }
+        };
+        contained(removed).await
     }
 }
 
 impl Hdfs {
+    /// Removes a file or an empty folder.
+    async fn delete(&self, path: &str) -> Result<Result<(), Fault>, HdfsError> {
+        let is_removed = self.client.delete(&absolute(path), false).await?;
+        Ok(if is_removed { Ok(()) } else { Err(Fault::Missing) })
+    }
+
     async fn move_to(&self, from: &str, to: &str, overwrite: bool) -> Result<(), Fault> {
         contained(async { self.client.rename(from, to, overwrite).await.map_err(fault) }).await
     }

@@ -78,18 +78,7 @@ impl<S: Store + 'static> Lease<S> {
         connection: &Arc<Connection<S>>,
         folder: &str,
     ) -> Result<Option<Lease<S>>, StorageError> {
-        let standing = newest(&leases(connection, folder)?);
-        let number = match &standing {
-            Some((number, entry)) if is_alive(connection, folder, *number, entry)? => {
-                return Ok(None);
-            }
-            Some((number, entry)) => number.checked_add(1).ok_or_else(|| StorageError::Access {
-                action: "be locked",
-                path: connection.address.url(&entry.path),
-                cause: io::Error::other("no lease has a higher number; remove the file"),
-            })?,
-            None => 1,
-        };
+        let Some(number) = number_to_take(connection, folder)? else { return Ok(None) };
         let (run, owner) = owner();
         let held = Held {
             connection: Arc::clone(connection),
@@ -317,30 +306,63 @@ fn unfinished<S: Store + 'static>(
     Ok(connection.children(folder)?.unwrap_or_default().into_iter().filter_map(old).collect())
 }
 
-/// Returns whether the run that has a lease renews it, or gives it up or to another, within the time of a lease.
-fn is_alive<S: Store + 'static>(
+/// Returns the number of the lease that this run may make; `None` if another run has the state.
+fn number_to_take<S: Store + 'static>(
+    connection: &Connection<S>,
+    folder: &str,
+) -> Result<Option<u64>, StorageError> {
+    // One that is given up leaves no number: runs that begin then and those that have waited try for the same one.
+    while let Some((number, entry)) = newest(&leases(connection, folder)?) {
+        match watch(connection, folder, number, &entry)? {
+            Standing::Alive => return Ok(None),
+            Standing::GivenUp => {}
+            Standing::Left => {
+                let next = number.checked_add(1).ok_or_else(|| StorageError::Access {
+                    action: "be locked",
+                    path: connection.address.url(&entry.path),
+                    cause: io::Error::other("no lease has a higher number; remove the file"),
+                })?;
+                return Ok(Some(next));
+            }
+        }
+    }
+    Ok(Some(1))
+}
+
+/// How a lease is found to be.
+enum Standing {
+    /// Its run has renewed it, or another run has taken it.
+    Alive,
+    /// There is none any more.
+    GivenUp,
+    /// Its run has left it behind.
+    Left,
+}
+
+/// Watches a lease until something becomes of it, or the time of a lease is over.
+fn watch<S: Store + 'static>(
     connection: &Connection<S>,
     folder: &str,
     number: u64,
     found: &Entry,
-) -> Result<bool, StorageError> {
+) -> Result<Standing, StorageError> {
     let content = content_of(connection, &found.path)?;
     if content.as_ref().is_some_and(|content| is_gone(&content.owner)) {
-        return Ok(false);
+        return Ok(Standing::Left);
     }
     let time = content.and_then(|content| content.time).unwrap_or(connection.lease);
     let began = Instant::now();
     while began.elapsed() < time {
         thread::sleep(time.min(connection.lease) / RENEWALS / 2);
         match newest(&leases(connection, folder)?) {
-            None => return Ok(false),
+            None => return Ok(Standing::GivenUp),
             Some((now, entry)) if now != number || entry.version != found.version => {
-                return Ok(true);
+                return Ok(Standing::Alive);
             }
             Some(_) => {}
         }
     }
-    Ok(false)
+    Ok(Standing::Left)
 }
 
 /// What the file of a lease says.

@@ -68,7 +68,7 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     /// Makes a folder and those above it, where the store has folders.
     async fn make_folder(&self, path: &str) -> Result<(), Fault>;
 
-    /// Removes an empty folder, where the store has folders.
+    /// Removes a folder, where the store has folders. One that is not empty is left.
     async fn remove_folder(&self, path: &str) -> Result<(), Fault>;
 }
 

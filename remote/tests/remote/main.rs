@@ -9,5 +9,6 @@ mod hdfs_gives_the_same_answer;
 mod lost_connections_are_tried_again;
 mod object_stores_give_the_same_answer;
 mod refusals_say_what_to_do;
+mod runs_wait_for_leases;
 mod states_are_kept_elsewhere;
 mod urls_name_what_paths_name;

@@ -15,10 +15,10 @@ use tegula_apps::{WordCount, Words};
 use tegula_remote::Settings;
 use tegula_remote_servers::{Hdfs, S3};
 
-const URL: &str = "s3://bucket/states";
+pub(crate) const URL: &str = "s3://bucket/states";
 
 /// Runs a word count in tiles of 64 KiB that saves after each. Returns the answer and the bytes that were restored.
-fn run(text: &[u8], workers: usize, state: Option<State>) -> Result<(Vec<u8>, u64)> {
+pub(crate) fn run(text: &[u8], workers: usize, state: Option<State>) -> Result<(Vec<u8>, u64)> {
     run_until(text, workers, state, Cancel::new())
 }
 
@@ -41,16 +41,16 @@ fn run_until(
     Ok((answer, output.stats().restored_bytes))
 }
 
-fn folders(settings: &Settings, url: &str) -> Arc<dyn Folders> {
+pub(crate) fn folders(settings: &Settings, url: &str) -> Arc<dyn Folders> {
     settings.folders(url, &std::env::temp_dir()).unwrap()
 }
 
-fn state(folders: &Arc<dyn Folders>) -> Option<State> {
+pub(crate) fn state(folders: &Arc<dyn Folders>) -> Option<State> {
     Some(State::within(Arc::clone(folders), "words"))
 }
 
 /// A server with a bucket, and few tries.
-fn server() -> (S3, Settings) {
+pub(crate) fn server() -> (S3, Settings) {
     let server = S3::start();
     server.put("bucket", "other", b"x");
     let settings = settings(server.endpoint()).with("TEGULA_REMOTE_TRIES", "1");
@@ -155,6 +155,11 @@ fn in_hdfs() {
     assert!(make().names().unwrap().is_empty());
     one_of_two_runs_has_it(&make);
     one_of_runs_at_once_has_it(&make);
+    // What a run that has waited makes of a folder is left to it.
+    let storage = make().make("again").unwrap();
+    storage.create("new").unwrap().sync().unwrap();
+    make().remove("again").unwrap();
+    assert!(storage.open("new").is_ok());
     let denied = format!("{}/denied", hdfs.root());
     hdfs.put("/denied/x", b"x");
     hdfs.deny("/denied");
@@ -300,66 +305,6 @@ fn a_lease_that_ran_out_is_taken_again() {
     remove(&*make(), "words").unwrap();
 }
 
-/// The answer that tells a run whether it was the first to take the next lease is lost. The run has that lease all the same.
-#[test]
-fn a_run_does_not_lose_its_state_to_itself() {
-    let (server, settings) = server();
-    let make = || folders(&settings.clone().with("TEGULA_STATE_LEASE_SECONDS", "2"), URL);
-    let storage = make().make("words").unwrap();
-    let lock = storage.lock("lock").unwrap().unwrap();
-    server.refuse_next(u32::MAX, 503, None);
-    thread::sleep(Duration::from_millis(2500));
-    // It is read before the next one is made, and after that.
-    let (refused, is_refused) = std::sync::mpsc::channel();
-    let refusals = server.refusals();
-    server.before("GET /bucket/states/words/lease-1 ", || ());
-    server.before("GET /bucket/states/words/lease-1 ", move || {
-        refusals.refuse_next(1, 503, None);
-        refused.send(()).unwrap();
-    });
-    server.refuse_next(0, 503, None);
-    is_refused.recv().unwrap();
-    storage.create("new").unwrap().sync().unwrap();
-    drop(lock);
-    let began = Instant::now();
-    assert!(make().folder("words").lock("lock").unwrap().is_some());
-    assert!(began.elapsed() < Duration::from_secs(2));
-}
-
-/// A renewal without an answer leaves time for others.
-#[test]
-fn a_lease_outlives_a_renewal_that_hangs() {
-    let (server, settings) = server();
-    let settings = settings.with("TEGULA_STATE_LEASE_SECONDS", "4");
-    let storage = folders(&settings, URL).make("words").unwrap();
-    let lock = storage.lock("lock").unwrap().unwrap();
-    server.before("PUT /bucket/states/words/lease-1 ", || thread::sleep(Duration::from_secs(6)));
-    let direct = settings.clone().with("AWS_ENDPOINT_URL", server.direct_endpoint());
-    assert!(folders(&direct, URL).folder("words").lock("lock").unwrap().is_none());
-    storage.create("new").unwrap().sync().unwrap();
-    drop(lock);
-}
-
-/// The time of a lease is its run's: one that looks for a shorter time does not take it for dead.
-#[test]
-fn a_lease_has_its_own_time() {
-    let (server, settings) = server();
-    let settings = settings.with("TEGULA_STATE_LEASE_SECONDS", "1");
-    let lease = |beat: u32| {
-        let content = format!("elsewhere 1 1 0\n{beat}\n30\n");
-        server.put("bucket", "states/words/lease-1", content.as_bytes());
-    };
-    lease(0);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            thread::sleep(Duration::from_secs(3));
-            lease(1);
-        });
-        let refused = run(b"a b", 1, state(&folders(&settings, URL)));
-        assert!(matches!(refused, Err(Error::State(StateError::InUse { .. }))));
-    });
-}
-
 /// Each part of a long file has the tries and the seconds of a request for itself.
 #[test]
 fn a_part_of_a_long_upload_is_tried_again() {
@@ -430,21 +375,6 @@ fn an_answer_that_stands_is_left() {
             });
         assert_eq!(matches!(renewed.unwrap(), Renewed::Written(_)), is_written);
     }
-}
-
-/// No run can take a state over from a lease with the highest number, which no run has written.
-#[test]
-fn a_lease_with_the_highest_number_is_refused_by_its_name() {
-    let (server, settings) = server();
-    let settings = settings.with("TEGULA_STATE_LEASE_SECONDS", "1");
-    let highest = format!("lease-{}", u64::MAX);
-    server.put("bucket", &format!("states/words/{highest}"), b"elsewhere 1 1 0\n5\n");
-    let text = text(100_000);
-    let refused = run(&text, 1, state(&folders(&settings, URL))).unwrap_err().to_string();
-    let says = format!("{URL}/words/{highest}: cannot be locked: no lease has a higher number");
-    assert!(refused.starts_with(&says), "{refused}");
-    server.objects().delete("bucket", &format!("states/words/{highest}"));
-    assert!(run(&text, 1, state(&folders(&settings, URL))).is_ok());
 }
 
 /// From some request on, the store answers no more: the run fails with the name of the file, or has its answer, and
