@@ -143,6 +143,9 @@ impl<S: Store + 'static> Held<S> {
     }
 
     fn left(&self) -> Duration {
+        if self.is_lost.load(Ordering::Relaxed) {
+            return Duration::ZERO;
+        }
         (*self.written.lock() + self.connection.lease).saturating_duration_since(Instant::now())
     }
 
@@ -352,17 +355,19 @@ fn watch<S: Store + 'static>(
     }
     let time = content.and_then(|content| content.time).unwrap_or(connection.lease);
     let began = Instant::now();
-    while began.elapsed() < time {
+    loop {
         thread::sleep(time.min(connection.lease) / RENEWALS / 2);
+        // An answer that takes long tells what was there when it was asked for.
+        let asked_after = began.elapsed();
         match newest(&leases(connection, folder)?) {
             None => return Ok(Standing::GivenUp),
             Some((now, entry)) if now != number || entry.version != found.version => {
                 return Ok(Standing::Alive);
             }
+            Some(_) if asked_after >= time => return Ok(Standing::Left),
             Some(_) => {}
         }
     }
-    Ok(Standing::Left)
 }
 
 /// What the file of a lease says.

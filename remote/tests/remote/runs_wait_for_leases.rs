@@ -39,6 +39,29 @@ fn a_state_that_is_removed_while_a_run_waits_for_it_is_made_anew() {
     assert!(storage.open("lock").is_ok());
 }
 
+/// What a store answers late was asked early: the run that has the lease may have renewed it since.
+#[test]
+fn a_late_answer_ends_no_lease() {
+    let (server, settings) = server();
+    let settings = settings.with("TEGULA_STATE_LEASE_SECONDS", "2");
+    lease_elsewhere(&server, 1, 0, 2);
+    // A list of them has two pages, of which the first has the lease.
+    for number in 0..1000 {
+        server.put("bucket", &format!("states/words/x{number:04}"), b"");
+    }
+    let storage = folders(&settings, URL).folder("words");
+    // The first list finds the lease, the next one is late.
+    server.before("continuation-token", || ());
+    let (is_renewed, objects) = (Arc::new(AtomicBool::new(false)), server.objects());
+    let renewed = Arc::clone(&is_renewed);
+    server.before("continuation-token", move || {
+        objects.put("bucket", "states/words/lease-1", b"elsewhere 1 1 0\n1\n2\n");
+        renewed.store(true, Ordering::Relaxed);
+        thread::sleep(Duration::from_millis(2500));
+    });
+    assert!(storage.lock("lock").unwrap().is_none() && is_renewed.load(Ordering::Relaxed));
+}
+
 /// The answer that tells a run whether it was the first to take the next lease is lost. The run has that lease all the same.
 #[test]
 fn a_run_does_not_lose_its_state_to_itself() {
