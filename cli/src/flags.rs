@@ -424,6 +424,12 @@ fn save_every(text: &str) -> Result<SaveEvery, String> {
     }
 }
 
+/// Returns the file that describes groups; `None` for `auto` or a number.
+pub(crate) fn groups_file(groups: &OsStr) -> Option<&Path> {
+    let is_file = |text: &str| text != "auto" && text.parse::<usize>().is_err();
+    groups.to_str().is_none_or(is_file).then(|| Path::new(groups))
+}
+
 /// Returns the groups for `auto`, a number, or the path of a description.
 pub(crate) fn grouping(groups: &OsStr) -> tegula::Result<Grouping> {
     match groups.to_str().map(|text| (text, text.parse::<usize>())) {

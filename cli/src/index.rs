@@ -58,7 +58,9 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     let only = only(flags)?;
     let request = request_of(flags, only.as_ref());
     let job = Index { words: flags.words.definition(), only };
-    run::command_over(&flags.run, request, &flags.paths, |run| {
+    let words = flags.words_from.iter();
+    let reads: Vec<_> = words.map(|file| ("--words-from", file.as_path())).collect();
+    run::command_reading(&flags.run, request, (&flags.paths, &reads), |run| {
         run.refuse_skip_bad("any bytes are text, so no record is bad")?;
         answer(run, &job, &flags.paths, &flags.answer)
     })

@@ -129,7 +129,9 @@ fn answer<C: NativeCombine>(
 ) -> Result<()> {
     let library = Library::load(&flags.library, &flags.map)?;
     let job = Native::<C>::new(library, choice, flags.records.0)?;
-    run::command_over(&flags.run, Request::of("run").answer(&flags.answer), &flags.paths, |run| {
+    let request = Request::of("run").answer(&flags.answer);
+    let reads = [("LIBRARY", flags.library.as_path())];
+    run::command_reading(&flags.run, request, (&flags.paths, &reads), |run| {
         run.pairs(&job, &flags.paths, &flags.answer, |key, value, line| fill(key, value, line))
     })
 }

@@ -48,7 +48,8 @@ pub(crate) struct Flags {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command_over(&flags.run, Request::of("offload"), &flags.paths, |run| {
+    let reads = [("KERNEL", flags.kernel.as_path()), ("--spec", flags.spec.as_path())];
+    run::command_reading(&flags.run, Request::of("offload"), (&flags.paths, &reads), |run| {
         let spec = Spec::parse(&flags.spec, &text(&flags.spec)?)?;
         let kernel = OwnKernel::new(spec, &flags.kernel, &text(&flags.kernel)?)?;
         let devices = devices::open(&flags.devices)?;

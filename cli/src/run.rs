@@ -39,7 +39,7 @@ use tegula_apps::Runs;
 #[cfg(feature = "nodes")]
 use tegula_nodes::{Machines, Shares, Task};
 use written::Written;
-pub(crate) use written::descriptor;
+pub(crate) use written::{Reads, descriptor};
 
 /// Runs a command's jobs: `work` runs them and writes their answer. Then prints the reports. A state keeps
 /// `request`.
@@ -50,7 +50,8 @@ pub(crate) fn command(
     work: impl FnOnce(&mut Run<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut work = Some(work);
-    command_of_any(flags, request, None, &mut |run| work.take().map_or(Ok(()), |work| work(run)))
+    let work = &mut |run: &mut Run<'_>| work.take().map_or(Ok(()), |work| work(run));
+    command_of_any(flags, request, (None, &[]), work)
 }
 
 /// As `command`, for one over the input that these arguments name. They are looked up by `work`.
@@ -60,23 +61,34 @@ pub(crate) fn command_over<'p>(
     paths: impl IntoIterator<Item = &'p OsString>,
     work: impl FnOnce(&mut Run<'_>) -> Result<()>,
 ) -> Result<()> {
+    command_reading(flags, request, (paths, &[]), work)
+}
+
+/// As `command_over`, for one that reads these files beside the input.
+pub(crate) fn command_reading<'p>(
+    flags: &RunFlags,
+    request: Request,
+    (paths, reads): (impl IntoIterator<Item = &'p OsString>, Reads<'_>),
+    work: impl FnOnce(&mut Run<'_>) -> Result<()>,
+) -> Result<()> {
     let mut work = Some(work);
     let work = &mut |run: &mut Run<'_>| work.take().map_or(Ok(()), |work| work(run));
     let paths: Vec<&OsString> = paths.into_iter().collect();
-    command_of_any(flags, request, Some(&paths), work)
+    command_of_any(flags, request, (Some(&paths), reads), work)
 }
 
 /// As `command`, compiled once for all commands.
 fn command_of_any(
     flags: &RunFlags,
     request: Request,
-    paths: Option<&[&OsString]>,
+    (paths, reads): (Option<&[&OsString]>, Reads<'_>),
     work: &mut dyn FnMut(&mut Run<'_>) -> Result<()>,
 ) -> Result<()> {
     Session::command(|session| {
-        let written = if flags.is_node() { Written::default() } else { Written::of(flags)? };
+        let is_node = flags.is_node();
+        let written = if is_node { Written::default() } else { Written::of(flags, reads)? };
         #[cfg(feature = "serve")]
-        let is_watched = flags.watch && !flags.is_node();
+        let is_watched = flags.watch && !is_node;
         #[cfg(feature = "serve")]
         let begin = || Watch::begin(flags, &request.command, session.stop());
         #[cfg(feature = "serve")]

@@ -47,7 +47,9 @@ fn request_of(flags: &Flags, keys: &[Vec<u8>]) -> Request {
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let keys = keys(flags)?;
-    run::command_over(&flags.run, request_of(flags, &keys), &flags.paths, |run| {
+    let reads: Vec<_> = flags.keys.iter().map(|file| ("--keys", file.as_path())).collect();
+    let named = (&flags.paths, reads.as_slice());
+    run::command_reading(&flags.run, request_of(flags, &keys), named, |run| {
         run.refuse_skip_bad("any bytes are a line, so no record is bad")?;
         answer(run, &keys, flags.places, &flags.paths, &flags.answer)
     })

@@ -1,8 +1,9 @@
 //! The files that a command writes. Two flags cannot name the same one, because one would take the place of the other. None
-//! may be a file of the input, which would be lost; except the answer's, which is replaced when the input has been read.
+//! may be a file of the input or one that another flag reads, which would be lost; except the answer's, which is replaced when
+//! all has been read.
 
 use crate::events::EventsTo;
-use crate::flags::RunFlags;
+use crate::flags::{RunFlags, groups_file};
 use std::cell::Cell;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -17,9 +18,14 @@ const LINKS_MOST: u32 = 40;
 pub(super) struct Written {
     /// With the flag that names each; the answer's is the first.
     files: Vec<(&'static str, PathBuf)>,
+    /// Files that flags and arguments name to be read, beside the input.
+    read: Vec<(&'static str, PathBuf)>,
     /// Whether none of them is a file of the input, as far as is known.
     is_apart: Cell<bool>,
 }
+
+/// Files that a command reads beside its input, each with the flag or argument that names it.
+pub(crate) type Reads<'p> = &'p [(&'static str, &'p Path)];
 
 /// What makes two files the same.
 #[derive(PartialEq)]
@@ -31,13 +37,17 @@ enum Identity {
 }
 
 impl Written {
-    /// Returns the files that the flags of every command name.
-    pub(super) fn of(flags: &RunFlags) -> Result<Written> {
+    /// Returns the files that the flags of every command name, for one that reads these.
+    pub(super) fn of(flags: &RunFlags, reads: Reads<'_>) -> Result<Written> {
         let mut written = Written::default();
         match &flags.output {
             Some(path) => written.add("-o", path)?,
             None => written.add("standard output", &descriptor(1))?,
         }
+        // After the answer's, which may take the place of one of them.
+        let groups = groups_file(&flags.groups).map(|path| ("--groups", path));
+        let read = reads.iter().copied().chain(groups);
+        written.read = read.map(|(name, path)| (name, path.to_path_buf())).collect();
         if flags.events == Some(EventsTo::Fd(1)) && flags.output.is_none() {
             let cause = "the answer goes to standard output; give it a file, -o FILE".to_owned();
             return Err(Error::Option { option: "--events", cause });
@@ -58,7 +68,8 @@ impl Written {
     pub(super) fn add(&mut self, option: &'static str, path: &Path) -> Result<()> {
         let identity = identity(path);
         let is_same = |other: &Path| identity.is_some() && self::identity(other) == identity;
-        if let Some((other, _)) = self.files.iter().find(|(_, other)| is_same(other)) {
+        let mut others = self.files.iter().chain(&self.read);
+        if let Some((other, _)) = others.find(|(_, other)| is_same(other)) {
             let cause = format!("{} is also the file of {other}; name another", path.display());
             return Err(Error::Option { option, cause });
         }

@@ -49,6 +49,44 @@ fn two_flags_cannot_name_one_file() {
     answer(run(folder, &null).output().unwrap());
 }
 
+/// What a flag reads is no place for what another one writes; except the answer, which comes when it has been read.
+#[test]
+fn files_that_flags_read_are_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("text"), "to be\n").unwrap();
+    fs::write(folder.join("list.json"), "be\n").unwrap();
+    symlink("list.json", folder.join("link")).unwrap();
+    let before = names(folder);
+    let everywhere = &["--events=list.json", "--stats-json=link", "--timeline=./list.json"][..];
+    let shows = &["--show-to=list.json --show=every=1%"][..];
+    for (name, command, flags) in [
+        ("--keys", "stringmatch text --keys list.json", everywhere),
+        ("--keys", "stringmatch text --keys link", shows),
+        ("--words-from", "index text --words-from list.json", everywhere),
+        ("--words-from", "index text --words-from link", shows),
+        ("--groups", "wordcount text --groups list.json", everywhere),
+        ("KERNEL", "offload list.json text --spec text", everywhere),
+        ("--spec", "offload text text --spec list.json", everywhere),
+    ] {
+        if command.starts_with("offload") && !cfg!(feature = "offload") {
+            continue;
+        }
+        for flag in flags {
+            let words: Vec<&str> = command.split(' ').chain(flag.split(' ')).collect();
+            let output = run(folder, &words).output().unwrap();
+            let says = format!("is also the file of {name}; name another");
+            check_fault(&output, 2, &[flag.split('=').next().unwrap(), &says]);
+            assert_eq!(fs::read(folder.join("list.json")).unwrap(), b"be\n", "{words:?}");
+            assert_eq!(names(folder), before, "{words:?}");
+        }
+    }
+    answer(
+        run(folder, &["stringmatch", "text", "--keys=list.json", "-olist.json"]).output().unwrap(),
+    );
+    assert_eq!(fs::read(folder.join("list.json")).unwrap(), b"");
+}
+
 #[test]
 fn files_of_the_input_are_left() {
     let folder = tempfile::tempdir().unwrap();
