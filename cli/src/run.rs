@@ -98,14 +98,16 @@ fn command_of_any(
             Some(watch) => {
                 let told = watch.events.take();
                 let told = told.map(|file| Events::to(file, flags, &request.command));
-                (told.transpose()?, watch.control.take())
+                (told.transpose()?, Ok(watch.control.take()))
             }
             None => places(flags, &request.command)?,
         };
         #[cfg(not(feature = "serve"))]
         let (events, control) = places(flags, &request.command)?;
-        let ways = Ways { written, events: events.clone(), control };
-        let result = run_and_report(session, flags, request, ways, work);
+        let result = control.and_then(|control| {
+            let ways = Ways { written, events: events.clone(), control };
+            run_and_report(session, flags, request, ways, work)
+        });
         let result = session.caused(result);
         let is_input = |file: &Path| Found::of(paths?.iter().copied()).has(file);
         let end = |events: &Events| events.end(&result, flags.output.as_deref(), &is_input);
@@ -121,14 +123,16 @@ struct Ways {
     control: Option<File>,
 }
 
-/// Returns where events go to and commands come from, as far as the flags say. Of a run over nodes the driver alone
-/// tells and is told.
-fn places(flags: &RunFlags, command: &str) -> Result<(Option<Events>, Option<File>)> {
+/// Where events go to and commands come from. A fault of the latter is told as an event.
+type Places = (Option<Events>, Result<Option<File>>);
+
+/// Returns the places that the flags name. Of a run over nodes the driver alone tells and is told.
+fn places(flags: &RunFlags, command: &str) -> Result<Places> {
     if flags.is_node() {
-        return Ok((None, None));
+        return Ok((None, Ok(None)));
     }
     let events = Events::open(flags, command)?;
-    Ok((events, flags.control.map(control::open).transpose()?))
+    Ok((events, flags.control.map(control::open).transpose()))
 }
 
 fn run_and_report(

@@ -180,6 +180,8 @@ fn a_run_that_fails_before_it_has_input_tells_its_end() {
         ("$0 wordcount missing text --events events", false),
         ("$0 wordcount missing* --events events", false),
         ("$0 wordcount missing --events 3 3>>events", true),
+        ("$0 wordcount text --events 3 --control 9 3>>events 9>&-", true),
+        ("$0 wordcount text --events events --control 9 9>&-", false),
     ];
     if cfg!(feature = "streaming") {
         fs::create_dir(folder.join("out")).unwrap();
