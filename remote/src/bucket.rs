@@ -2,7 +2,7 @@
 //! each.
 
 use crate::address::{Address, Scheme};
-use crate::fault::Fault;
+use crate::fault::{Fault, innermost};
 use crate::gate::Gated;
 use crate::retry::Patience;
 use crate::settings::Settings;
@@ -13,7 +13,7 @@ use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::list::PaginatedListStore;
 use object_store::multipart::MultipartStore;
 use object_store::{ClientConfigKey, ObjectStore, RetryConfig};
-use reqwest::Url;
+use reqwest::{Proxy, Url};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,6 +57,8 @@ const URLS: [&str; 12] = [
     "AZURE_AUTHORITY_HOST",
     "AZURE_MSI_ENDPOINT",
 ];
+/// Variables that name a proxy, which needs no scheme. It may have a password, so messages do not have its text.
+const PROXIES: [&str; 3] = ["AWS_PROXY_URL", "GOOGLE_PROXY_URL", "AZURE_PROXY_URL"];
 /// A key in JSON and certificates, which may have several lines.
 const OF_LINES: [&str; 4] = [
     "GOOGLE_SERVICE_ACCOUNT_KEY",
@@ -70,18 +72,14 @@ const OF_LINES: [&str; 4] = [
 /// # Errors
 /// If one cannot be part of a request.
 pub(crate) fn check(settings: &Settings, scheme: Scheme) -> Result<(), Fault> {
-    let prefix = match scheme {
-        Scheme::Gs => "GOOGLE_",
-        Scheme::Az => "AZURE_",
-        Scheme::S3 | Scheme::Hdfs => "AWS_",
-    };
-    for (name, value) in settings.with_prefix(prefix) {
-        if !is_known(scheme, name) {
-            continue;
-        }
+    for (name, value) in known(settings, scheme) {
         if URLS.contains(&name) && !is_url(value) {
             let cause = format!("the variable {name} is `{value}`");
             return Err(Fault::refused(cause, "make it a URL, http://host:port or https://host"));
+        }
+        if PROXIES.contains(&name) && Proxy::all(value).is_err() {
+            let cause = format!("the variable {name} is not the URL of a proxy");
+            return Err(Fault::refused(cause, "make it one, http://host:port"));
         }
         if !OF_LINES.contains(&name) && value.chars().any(char::is_control) {
             let cause =
@@ -90,6 +88,28 @@ pub(crate) fn check(settings: &Settings, scheme: Scheme) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// Returns the fault of a variable that the library cannot parse, of which its error has the value alone.
+pub(crate) fn unparsed(
+    settings: &Settings,
+    scheme: Scheme,
+    error: &object_store::Error,
+) -> Option<Fault> {
+    let said = innermost(error);
+    let is_of = |value: &str| said.starts_with(&format!("failed to parse \"{value}\" as "));
+    let (name, _) = known(settings, scheme).find(|(_, value)| is_of(value))?;
+    Some(Fault::refused(format!("the variable {name}: {said}"), "correct it"))
+}
+
+/// Returns the variables that a store is opened with.
+fn known(settings: &Settings, scheme: Scheme) -> impl Iterator<Item = (&str, &str)> {
+    let prefix = match scheme {
+        Scheme::Gs => "GOOGLE_",
+        Scheme::Az => "AZURE_",
+        Scheme::S3 | Scheme::Hdfs => "AWS_",
+    };
+    settings.with_prefix(prefix).filter(move |(name, _)| is_known(scheme, name))
 }
 
 /// Returns whether a store is opened with a variable of that name.

@@ -50,8 +50,12 @@ impl Objects {
     ) -> Result<Objects, Fault> {
         let advice = Advice::new(address.scheme);
         crate::bucket::check(settings, address.scheme)?;
-        let store = crate::bucket::open(settings, address, patience);
-        Ok(Objects { store: store.map_err(|cause| advice.fault(cause))?, advice })
+        let fault = |cause| {
+            let unparsed = crate::bucket::unparsed(settings, address.scheme, &cause);
+            unparsed.unwrap_or_else(|| advice.fault(cause))
+        };
+        let store = crate::bucket::open(settings, address, patience).map_err(fault)?;
+        Ok(Objects { store, advice })
     }
 
     fn path(&self, path: &str) -> Result<Path, Fault> {

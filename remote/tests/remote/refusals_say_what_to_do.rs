@@ -64,6 +64,22 @@ fn variables_that_make_no_request_are_named() {
             assert!(message.starts_with(url) && message.contains(&said), "{message}");
         }
     }
+    let good = good.with("AZURE_STORAGE_ACCOUNT_NAME", "account");
+    for (name, url) in [
+        ("AWS_PROXY_URL", "s3://bucket/key"),
+        ("GOOGLE_PROXY_URL", "gs://bucket/key"),
+        ("AZURE_PROXY_URL", "az://bucket/key"),
+    ] {
+        for proxy in ["::", "http://user:pass/word@host:3128"] {
+            let message = fault(good.clone().with(name, proxy).input(url));
+            let said = format!("the variable {name} is not the URL of a proxy; make it one");
+            assert!(message.contains(&said) && !message.contains("pass"), "{message}");
+        }
+        let name = name.replace("PROXY_URL", "CONNECT_TIMEOUT");
+        let message = fault(good.clone().with(&*name, "zz").input(url));
+        let said = format!("the variable {name}: failed to parse \"zz\" as Duration; correct it");
+        assert!(message.contains(&said), "{message}");
+    }
     let message = fault(good.with("AWS_SESSION_TOKEN", "a\r").input("s3://bucket/key"));
     assert!(message.contains("the variable AWS_SESSION_TOKEN has a control"), "{message}");
 }
