@@ -12,6 +12,8 @@
 
 use crate::folders::{Connection, below, name_of};
 use crate::store::{Child, Entry, Store, UNFINISHED};
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -428,7 +430,8 @@ fn owner() -> (u64, String) {
     let run = NEXT.fetch_add(1, Ordering::Relaxed);
     RUNS.lock().insert(run);
     let id = process::id();
-    (run, format!("{} {id} {} {run}", place(), started(id).unwrap_or_default()))
+    let (place, start) = (place().unwrap_or_default(), started(id).unwrap_or_default());
+    (run, format!("{place} {id} {start} {run}"))
 }
 
 /// Returns whether an owner was on this machine and is gone.
@@ -436,21 +439,37 @@ fn is_gone(owner: &str) -> bool {
     let fields: Vec<&str> = owner.split(' ').collect();
     let [place_of, id, start, run] = *fields else { return false };
     let (Ok(id), Ok(run)) = (id.parse(), run.parse()) else { return false };
-    if place_of != place() {
+    if place().is_none_or(|here| here != place_of) {
         return false;
     }
-    let is_same = started(id).is_some_and(|now| now == start);
-    !is_same || id == process::id() && !RUNS.lock().contains(&run)
+    has_ended(start, started(id).as_deref(), || is_there(id))
+        || id == process::id() && !RUNS.lock().contains(&run)
 }
 
-/// Names what process numbers are unique in.
-fn place() -> String {
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    format!("{}/{}", boot.trim(), space.display())
+/// Returns whether a process that began at `start` has ended. `now` is when the one of its number began, as far as that can
+/// be seen: the system may hide it.
+fn has_ended(start: &str, now: Option<&str>, is_there: impl FnOnce() -> bool) -> bool {
+    match now {
+        Some(now) if !start.is_empty() => now != start,
+        _ => !is_there(),
+    }
 }
 
-/// Returns when a process began, in ticks since the machine's start; `None` if there is none.
+/// Returns whether there is a process of this number, also if it cannot be seen.
+fn is_there(id: u32) -> bool {
+    let id = i32::try_from(id).ok().and_then(Pid::from_raw);
+    id.is_some_and(|id| test_kill_process(id) != Err(Errno::SRCH))
+}
+
+/// Names what process numbers are unique in; `None` where the system does not tell.
+fn place() -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let space = fs::read_link("/proc/self/ns/pid").ok()?;
+    let boot = Some(boot.trim()).filter(|boot| !boot.is_empty())?;
+    Some(format!("{boot}/{}", space.display()))
+}
+
+/// Returns when a process began, in ticks since the machine's start; `None` if there is none that can be seen.
 fn started(id: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The name, in parentheses, may have spaces.
@@ -470,8 +489,28 @@ mod tests {
         assert!(is_gone(&own));
         let fields: Vec<&str> = own.split(' ').collect();
         assert!(is_gone(&format!("{} {} 1 0", fields[0], fields[1])));
+        let mut child = process::Command::new("true").spawn().unwrap();
+        let ended = child.id();
+        child.wait().unwrap();
+        assert!(is_gone(&format!("{} {ended} 1 0", fields[0])));
         assert!(!is_gone(&format!("elsewhere {} 1 0", fields[1])));
         assert!(!is_gone("") && !is_gone("a b c d"));
+    }
+
+    /// As with `hidepid` of `/proc`, for the processes of other users.
+    #[test]
+    fn a_process_that_cannot_be_seen_is_not_gone() {
+        assert!(!has_ended("5", None, || true) && has_ended("5", None, || false));
+        assert!(!has_ended("5", Some("5"), || false) && has_ended("5", Some("6"), || true));
+        // One that could not see itself.
+        assert!(!has_ended("", Some("5"), || true));
+        assert!(is_there(process::id()) && is_there(1));
+    }
+
+    /// Numbers of processes are not unique over machines.
+    #[test]
+    fn a_run_of_a_machine_without_a_name_is_not_gone() {
+        assert!(!is_gone(" 1 1 0") && !is_gone("/pid:[4026531836] 1 1 0"));
     }
 
     #[test]
