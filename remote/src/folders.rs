@@ -32,16 +32,27 @@ const NUMBERS_PASSED_MOST: u64 = 1 << 40;
 /// What all folders and files of a URL share.
 #[derive(Debug)]
 pub(crate) struct Connection<S> {
-    pub(crate) store: S,
+    pub(crate) store: Arc<S>,
     pub(crate) address: Address,
     pub(crate) patience: Patience,
     /// The time after which a run that is not heard of has lost its state.
     pub(crate) lease: Duration,
     /// Where the bytes are that are not uploaded yet, or were fetched.
-    pub(crate) scratch: Disk,
+    pub(crate) scratch: Arc<Disk>,
 }
 
 impl<S: Store + 'static> Connection<S> {
+    /// Returns the same connection with another limit on the time of a request.
+    pub(crate) fn within_time(&self, time: Duration) -> Connection<S> {
+        Connection {
+            store: Arc::clone(&self.store),
+            address: self.address.clone(),
+            patience: Patience { time, ..self.patience },
+            lease: self.lease,
+            scratch: Arc::clone(&self.scratch),
+        }
+    }
+
     /// Makes a request, several times if need be.
     pub(crate) fn ask<T>(
         &self,
@@ -149,7 +160,7 @@ impl<S: Store + 'static> Connection<S> {
         right: Option<&Lease<S>>,
     ) -> Result<(), StorageError> {
         const ACTION: &str = "be uploaded";
-        let (store, patience) = (&self.store, self.patience);
+        let (store, patience) = (&*self.store, self.patience);
         let sent = self.wait(ACTION, path, store.send(path, content, patience))?;
         let sent = sent.map_err(|fault| fault.of_storing(ACTION, &self.address.url(path)))?;
         let publish = async || store.publish(path, content, &sent).await;
@@ -223,7 +234,7 @@ impl<S: Store + 'static> Connection<S> {
         while offset < *bytes {
             let part = &mut piece[..(bytes - offset).min(PIECE_BYTES) as usize];
             let wanted = Wanted { path, version: *version, offset, patience: self.patience };
-            let answer = self.wait(ACTION, path, read_whole(&self.store, &wanted, part))?;
+            let answer = self.wait(ACTION, path, read_whole(&*self.store, &wanted, part))?;
             answer.map_err(|(fault, _)| fault.of_storing(ACTION, &self.address.url(path)))?;
             take(part, offset)?;
             offset += part.len() as u64;

@@ -57,6 +57,9 @@ pub(crate) struct Lease<S: Store + 'static> {
 #[derive(Debug)]
 struct Held<S> {
     connection: Arc<Connection<S>>,
+    /// For what a renewal asks: half of the lease's time for a request, a quarter for a page of a list. So one without an answer
+    /// leaves time for another.
+    renewing: Connection<S>,
     folder: String,
     /// Locked while the file is read or written.
     number: Mutex<u64>,
@@ -84,6 +87,7 @@ impl<S: Store + 'static> Lease<S> {
         let (run, owner) = owner();
         let held = Held {
             connection: Arc::clone(connection),
+            renewing: connection.within_time(connection.lease / RENEWALS * 2),
             folder: folder.to_owned(),
             number: Mutex::new(number),
             written: Mutex::new(Instant::now()),
@@ -157,31 +161,35 @@ impl<S: Store + 'static> Held<S> {
         match self.connection.create(&path, self.content().as_bytes()) {
             Ok(()) => Ok(true),
             // The answer of a try that made it may have been lost.
-            Err(StorageError::Exists { .. }) => self.has(number),
+            Err(StorageError::Exists { .. }) => self.has(&self.connection, number),
             Err(fault) => Err(fault),
         }
     }
 
     /// Returns whether the lease of a number is there and this run's.
-    fn has(&self, number: u64) -> Result<bool, StorageError> {
-        let content = content_of(&self.connection, &self.path(number))?;
+    fn has(&self, connection: &Connection<S>, number: u64) -> Result<bool, StorageError> {
+        let content = content_of(connection, &self.path(number))?;
         Ok(content.is_some_and(|content| content.owner == self.owner))
     }
 
     /// Returns whether the lease of that number is this run's and no other has come after it. Goes on to the next number
     /// if this run has taken it and was not answered.
-    fn has_newest(&self, number: &mut u64) -> Result<bool, StorageError> {
+    fn has_newest(
+        &self,
+        connection: &Connection<S>,
+        number: &mut u64,
+    ) -> Result<bool, StorageError> {
         if self.is_lost.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        let newest = newest(&leases(&self.connection, &self.folder)?).map(|(newest, _)| newest);
+        let newest = newest(&leases(connection, &self.folder)?).map(|(newest, _)| newest);
         let is_next = newest == number.checked_add(1);
         let has_newest = match newest {
-            Some(newest) if newest == *number || is_next => self.has(newest)?,
+            Some(newest) if newest == *number || is_next => self.has(connection, newest)?,
             _ => false,
         };
         if has_newest && is_next {
-            return self.go_on(number);
+            return self.go_on(connection, number);
         }
         self.is_lost.store(!has_newest, Ordering::Relaxed);
         Ok(has_newest)
@@ -190,7 +198,7 @@ impl<S: Store + 'static> Held<S> {
     /// Returns whether this run has the state, and then sees to it that time is left.
     fn has_time(&self) -> Result<bool, StorageError> {
         let mut number = self.number.lock();
-        if !self.has_newest(&mut number)? {
+        if !self.has_newest(&self.connection, &mut number)? {
             return Ok(false);
         }
         Ok(self.left() > self.connection.lease / RENEWALS || self.take_next(&mut number)?)
@@ -199,7 +207,7 @@ impl<S: Store + 'static> Held<S> {
     /// Renews the lease by one try. Returns `false` if another run has the state.
     fn renew(&self) -> Result<bool, StorageError> {
         let mut number = self.number.lock();
-        if !self.has_newest(&mut number)? {
+        if !self.has_newest(&self.renewing, &mut number)? {
             return Ok(false);
         }
         let (began, left) = (Instant::now(), self.left());
@@ -222,21 +230,21 @@ impl<S: Store + 'static> Held<S> {
             self.is_lost.store(true, Ordering::Relaxed);
             return Ok(false);
         }
-        let was_first = self.go_on(number)?;
+        let was_first = self.go_on(&self.connection, number)?;
         *self.written.lock() = began;
         Ok(was_first)
     }
 
     /// Goes on to the lease of the next number, which this run has made. Returns `false` if another run had taken that
     /// number before. If that cannot be found out, it is looked up again by [`Held::has_newest`].
-    fn go_on(&self, number: &mut u64) -> Result<bool, StorageError> {
+    fn go_on(&self, connection: &Connection<S>, number: &mut u64) -> Result<bool, StorageError> {
         let next = number.saturating_add(1);
         // The other run removes the lease before its own, and may have ended since.
-        let was_first = self.has(*number)?;
+        let was_first = self.has(connection, *number)?;
         let dropped = if was_first { std::mem::replace(number, next) } else { next };
         self.is_lost.store(!was_first, Ordering::Relaxed);
         // One that is left is removed by the next run that takes the state.
-        let _ = self.connection.remove(&self.path(dropped), None);
+        let _ = connection.remove(&self.path(dropped), None);
         Ok(was_first)
     }
 
@@ -267,7 +275,7 @@ impl<S: Store + 'static> Drop for Lease<S> {
         self.held.ended.notify_all();
         self.renewing.take().map(JoinHandle::join);
         let mut number = self.held.number.lock();
-        if matches!(self.held.has_newest(&mut number), Ok(true)) {
+        if matches!(self.held.has_newest(&self.held.connection, &mut number), Ok(true)) {
             let _ = self.held.connection.remove(&self.held.path(*number), None);
         }
     }

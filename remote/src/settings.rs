@@ -120,7 +120,7 @@ impl Settings {
         scratch: &Path,
     ) -> Result<Arc<dyn Folders>, Fault> {
         let lease = Duration::from_secs(self.number(LEASE, 20)?.into());
-        let scratch = Disk::new(scratch);
+        let (store, scratch) = (Arc::new(store), Arc::new(Disk::new(scratch)));
         let connection = Connection { store, address, patience, lease, scratch };
         Ok(Arc::new(RemoteFolders::new(connection)))
     }

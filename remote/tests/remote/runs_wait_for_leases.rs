@@ -88,18 +88,26 @@ fn a_run_does_not_lose_its_state_to_itself() {
     assert!(began.elapsed() < Duration::from_secs(2));
 }
 
-/// A renewal without an answer leaves time for others.
+/// A request of a renewal that has no answer leaves time for others.
 #[test]
 fn a_lease_outlives_a_renewal_that_hangs() {
-    let (server, settings) = server();
-    let settings = settings.with("TEGULA_STATE_LEASE_SECONDS", "4");
-    let storage = folders(&settings, URL).make("words").unwrap();
-    let lock = storage.lock("lock").unwrap().unwrap();
-    server.before("PUT /bucket/states/words/lease-1 ", || thread::sleep(Duration::from_secs(6)));
-    let direct = settings.clone().with("AWS_ENDPOINT_URL", server.direct_endpoint());
-    assert!(folders(&direct, URL).folder("words").lock("lock").unwrap().is_none());
-    storage.create("new").unwrap().sync().unwrap();
-    drop(lock);
+    for request in [
+        "PUT /bucket/states/words/lease-1 ",
+        "GET /bucket?",
+        "HEAD /bucket/states/words/lease-1 ",
+        "GET /bucket/states/words/lease-1 ",
+    ] {
+        let (server, settings) = server();
+        let settings = settings.with("TEGULA_STATE_LEASE_SECONDS", "4");
+        let storage = folders(&settings, URL).make("words").unwrap();
+        let lock = storage.lock("lock").unwrap().unwrap();
+        server.before(request, || thread::sleep(Duration::from_secs(8)));
+        let direct = settings.clone().with("AWS_ENDPOINT_URL", server.direct_endpoint());
+        let other = folders(&direct, URL).folder("words").lock("lock").unwrap();
+        assert!(other.is_none(), "{request}");
+        storage.create("new").unwrap().sync().unwrap();
+        drop(lock);
+    }
 }
 
 /// The time of a lease is its run's: one that looks for a shorter time does not take it for dead.
