@@ -90,7 +90,12 @@ from mrjob.job import MRJob
 random.seed(7)
 random.seed()
 seeded = random.Random(5), numpy.random.default_rng([5])
-others = random.Random(), numpy.random.default_rng(), numpy.random.RandomState()
+others = [random.Random(), numpy.random.default_rng(), numpy.random.RandomState()]
+# Those that the file has drawn of.
+drawn = [numpy.random.Generator(getattr(numpy.random, kind)()) for kind in ("PCG64DXSM", "Philox", "SFC64", "MT19937")]
+for one in [numpy.random, *drawn]:
+    one.random(1000)
+others += drawn
 
 class Differs(MRJob):
     def mapper(self, _, line):
@@ -105,6 +110,31 @@ class Differs(MRJob):
 
 if __name__ == "__main__":
     Differs.run()
+"""
+
+STATES = """
+import numpy
+from mrjob.job import MRJob
+
+numpy.random.set_state(numpy.random.RandomState(7).get_state())
+
+def set(kind):
+    one = numpy.random.Generator(kind())
+    one.bit_generator.state = kind(7).state
+    return one
+
+kinds = [getattr(numpy.random, name) for name in ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937")]
+ones = [*map(set, kinds), numpy.random.Generator(numpy.random.PCG64(7).jumped())]
+
+class States(MRJob):
+    def mapper(self, _, line):
+        yield "mapped", [one.random() for one in (numpy.random, *ones)]
+
+    def reducer(self, key, draws):
+        yield key, [*sorted(draws), [one.random() for one in (numpy.random, *ones)]]
+
+if __name__ == "__main__":
+    States.run()
 """
 
 ENDS = """
@@ -328,8 +358,17 @@ def test_what_the_file_does_not_seed_differs_in_each_task(tmp_path: Path) -> Non
     draws = dict(map(json.loads, line.split("\t")) for line in done.stdout.splitlines())
     same = draws.pop("same")
     drawn = [draw for of_key in draws.values() for draw in of_key]
-    assert len(draws) == 5 and len(set(drawn)) == len(drawn) == 5 * (4 + 4)
+    assert len(draws) == 9 and len(set(drawn)) == len(drawn) == 9 * (4 + 8)
     assert same == [random.Random(5).random(), numpy.random.default_rng([5]).random()]
+
+
+@pytest.mark.once
+def test_states_that_the_file_sets_are_those_of_tasks(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(STATES)
+    names = [f"{number}.txt" for number in range(3)]
+    for name in names:
+        (tmp_path / name).write_text("draws\n")
+    check(tmp_path, "job.py", *names, runner="local")
 
 
 @pytest.mark.once
