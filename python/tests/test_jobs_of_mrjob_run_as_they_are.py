@@ -260,6 +260,26 @@ class Tells(MRJob):
 if __name__ == "__main__":
     Tells.run()
 """
+DOTS = """
+import sys
+from mrjob.job import MRJob
+
+class Dots(MRJob):
+    def mapper(self, _, line):
+        sys.stderr.write(".")
+        yield line, 1
+
+    def combiner(self, key, counts):
+        self.increment_counter("own", "combined")
+        sys.stderr.write(".")
+        yield key, sum(counts)
+
+    def reducer(self, key, counts):
+        yield key, sum(counts)
+
+if __name__ == "__main__":
+    Dots.run()
+"""
 IMPORTS = """
 from mrjob.job import MRJob
 
@@ -387,6 +407,15 @@ def test_what_a_mapper_prints_is_taken_as_of_a_process(tmp_path: Path) -> None:
     assert "lines=10" in said
     assert said.count("reporter:counter:malformed") == 10
     assert said.count("a task ends") == 5
+
+
+@pytest.mark.once
+def test_counters_follow_an_error_output_without_a_line_end(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(DOTS)
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("a\n")
+    said = check(tmp_path, "job.py", "a.txt", "b.txt", runner="local")
+    assert "combined=2" in said
 
 
 @pytest.mark.once

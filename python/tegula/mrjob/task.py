@@ -82,7 +82,7 @@ class MapTask:
             error.add_note(f"in a map task of {file}, from byte {start} on")
             raise
         finally:
-            counters = told(b"".join(stderr))
+            counters = told(stderr)
         for found, tab, rest in pairs:
             yield PAIR + found, tab + rest
         for of, of_group in counters.items():
@@ -226,13 +226,14 @@ def is_json(write: Any) -> bool:
     return type(getattr(write, "__self__", None)) in kinds
 
 
-def told(stderr: bytes) -> dict[str, dict[str, int]]:
-    """Return the counters of a task, and show what else it wrote on standard error."""
+def told(streams: list[bytes]) -> dict[str, dict[str, int]]:
+    """Return the counters of tasks, and show what else each wrote on standard error, which may not end in a line end."""
     from mrjob.parse import parse_mr_job_stderr
 
-    found = parse_mr_job_stderr(stderr)
-    sys.stderr.write("".join(found["other"]))
-    counters: dict[str, dict[str, int]] = found["counters"]
+    counters: dict[str, dict[str, int]] = {}
+    for stderr in streams:
+        found = parse_mr_job_stderr(stderr, counters)
+        sys.stderr.write("".join(found["other"]))
     return counters
 
 
