@@ -260,6 +260,28 @@ class Tells(MRJob):
 if __name__ == "__main__":
     Tells.run()
 """
+RAW = """
+from mrjob.job import MRJob
+from mrjob.protocol import RawProtocol
+
+class Raw(MRJob):
+    INTERNAL_PROTOCOL = RawProtocol
+    OUTPUT_PROTOCOL = RawProtocol
+
+    def mapper(self, _, line):
+        yield "a", "x\\nb\\ty"
+        yield "b", "z\\r"
+        yield "aa", "q\\n"
+
+    def combiner(self, key, values):
+        yield key, repr(list(values)) + "\\nb\\tcombined"
+
+    def reducer(self, key, values):
+        yield key, repr(list(values))
+
+if __name__ == "__main__":
+    Raw.run()
+"""
 DOTS = """
 import sys
 from mrjob.job import MRJob
@@ -407,6 +429,16 @@ def test_what_a_mapper_prints_is_taken_as_of_a_process(tmp_path: Path) -> None:
     assert "lines=10" in said
     assert said.count("reporter:counter:malformed") == 10
     assert said.count("a task ends") == 5
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("combiner", ["combiner", "unused"])
+def test_what_a_protocol_writes_is_cut_into_lines(
+    combiner: str, tmp_path: Path
+) -> None:
+    (tmp_path / "job.py").write_text(RAW.replace("combiner", combiner))
+    (tmp_path / "text.txt").write_text("line\n")
+    check(tmp_path, "job.py", "text.txt", runner="local")
 
 
 @pytest.mark.once

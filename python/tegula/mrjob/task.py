@@ -112,9 +112,11 @@ class MapTask:
         read, write = job.pick_protocols(self.step, "mapper")
         lines = lines_at(content, start, length)
         pairs = to_exit(job.map_pairs(map(read, lines), self.step))
-        if "combiner" in self.args:
-            return self._gathered(pairs, write)
-        return list(starmap(write, pairs))
+        if "combiner" not in self.args:
+            return in_lines(list(starmap(write, pairs)))
+        gathered = self._gathered(pairs, write)
+        # A line of JSON has no line end within it.
+        return gathered if isinstance(gathered, dict) else in_lines(gathered)
 
     def _gathered(self, pairs: Any, write: Any) -> dict[str, list[Any]] | list[bytes]:
         """Return the values of each key, if keys are texts and values are plain; otherwise the lines of all pairs."""
@@ -147,8 +149,9 @@ class MapTask:
                 gathered = written(gathered, write)
             lines = gathered + more
             lines.sort(key=None if self.sorts_values else key_of)
-            combined = job.combine_pairs(map(read, lines), self.step)
-        return list(starmap(write_combined, to_exit(combined)))
+            stripped = (line.rstrip(b"\r") for line in lines)
+            combined = job.combine_pairs(map(read, stripped), self.step)
+        return in_lines(list(starmap(write_combined, to_exit(combined))))
 
     def _combine(
         self, job: Any, groups: Iterable[tuple[Any, list[Any]]]
@@ -206,6 +209,13 @@ def lines_of(data: bytes) -> list[bytes]:
     if b"\r" in data:
         lines = [line.rstrip(b"\r") for line in lines]
     return lines
+
+
+def in_lines(records: list[bytes]) -> list[bytes]:
+    """Cut records that a protocol wrote into lines, which is what is sorted and read. Those of most protocols are lines."""
+    if b"\n" in b"".join(records):
+        return b"\n".join(records).split(b"\n")
+    return records
 
 
 def written(groups: dict[str, list[Any]], write: Any) -> list[bytes]:
