@@ -137,6 +137,42 @@ if __name__ == "__main__":
     States.run()
 """
 
+VARIABLES = """
+import os, time
+from mrjob.job import MRJob
+
+at_load = f"{os.environ.get('LIMIT')} {time.strftime('%H', time.localtime(0))}"
+of_jobconf = os.environ.get("of_jobconf")
+names = "LIMIT", "mapreduce_task_ismap", "mapreduce_map_input_start", "mapreduce_task_partition"
+try:
+    import brought
+    at_load += " " + brought.BY
+except ImportError:
+    pass
+
+class Variables(MRJob):
+    JOBCONF = {"of.jobconf": "1"}
+
+    def mapper(self, _, line):
+        yield f"mapped {at_load} {of_jobconf}", self.own()
+
+    def combiner(self, key, values):
+        yield key, list(values)
+        yield "combined " + at_load, self.own()
+
+    def reducer(self, key, values):
+        yield key, list(values)
+        yield "reduced " + at_load, os.environ.get("LIMIT")
+
+    def own(self):
+        kind = os.environ["mapreduce_task_id"].split("_")[-2]
+        place = os.environ["mapreduce_job_local_dir"] == os.getcwd()
+        return [kind, place, *map(os.environ.get, names)]
+
+if __name__ == "__main__":
+    Variables.run()
+"""
+
 ENDS = """
 import atexit, logging, os, subprocess, sys, threading, time
 from logging.handlers import MemoryHandler
@@ -369,6 +405,22 @@ def test_states_that_the_file_sets_are_those_of_tasks(tmp_path: Path) -> None:
     for name in names:
         (tmp_path / name).write_text("draws\n")
     check(tmp_path, "job.py", *names, runner="local")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("is_given", [False, True])
+def test_tasks_have_their_variables_as_the_file_is_loaded(
+    is_given: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "job.py").write_text(VARIABLES)
+    (tmp_path / "text.txt").write_text("a\n")
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "brought.py").write_text(
+        "import os\nBY = os.environ['LIMIT']\n"
+    )
+    given = ["LIMIT=3", "TZ=Asia/Tokyo", f"PYTHONPATH={tmp_path / 'more'}"]
+    options = [word for one in given for word in ("--cmdenv", one)] if is_given else []
+    check(tmp_path, "job.py", *options, "text.txt", runner="local")
 
 
 @pytest.mark.once

@@ -118,7 +118,7 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         """Return the lines of all map tasks by their keys, and the counters."""
         assert self._mrjob_cls is not None
         kind = self._mrjob_cls
-        usual = self._environment(step_num, 0, cut[0])
+        usual = self._usual_environment(step_num)
         map_task = MapTask(
             (os.path.abspath(kind.mr_job_script()), kind.__module__, kind.__qualname__),
             {
@@ -154,19 +154,27 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
     def _part(
         self, step_num: int, number: int, piece: Piece, usual: dict[str, str]
     ) -> bytes:
-        """Return what a map task is told of its piece, and make its folder."""
-        folder = os.path.abspath(self._setup_working_dir("mapper", step_num, number))
-        environment = {
-            name: value
-            for name, value in self._environment(step_num, number, piece).items()
-            if usual.get(name) != value
-        }
-        place = (piece.file, piece.content, piece.start, piece.length)
-        return pickle.dumps((*place, folder, environment))
+        """Return what a map task is told of its piece, and make its folder and that of its combiner."""
+        own = {}
+        for task_type in ("mapper", "combiner"):
+            if task_type in self._get_step(step_num):
+                folder = self._setup_working_dir(task_type, step_num, number)
+                environment = self._environment(task_type, step_num, number, piece)
+                differs = environment.items() - usual.items()
+                own[task_type] = (os.path.abspath(folder), dict(differs))
+        return pickle.dumps((piece.file, piece.content, piece.start, piece.length, own))
 
-    def _environment(self, step_num: int, number: int, piece: Piece) -> dict[str, str]:
+    def _usual_environment(self, step_num: int) -> dict[str, str]:
+        """Return the variables that all map tasks of a step and their combiners have alike."""
+        one = self._environment("mapper", step_num, 0, Piece("a", "", 0, 0))
+        other = self._environment("combiner", step_num, 1, Piece("b", "", 1, 1))
+        return dict(one.items() & other.items())
+
+    def _environment(
+        self, task_type: str, step_num: int, number: int, piece: Piece
+    ) -> dict[str, str]:
         split = {"file": piece.file, "start": piece.start, "length": piece.length}
-        return dict(self._env_for_task("mapper", step_num, number, split))
+        return dict(self._env_for_task(task_type, step_num, number, split))
 
     def _count(self, step_num: int, counter: bytes, amounts: list[bytes]) -> None:
         group, _, name = counter.decode("utf-8", "replace").partition(",")
@@ -176,11 +184,14 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
     def _invoke_task_func(
         self, task_type: str, step_num: int, task_num: int
     ) -> Callable[..., Any]:
-        """Run tasks that are Python's in a fork of this process, instead of starting an interpreter each."""
+        """Run tasks that are Python's in a fork of this process, instead of starting an interpreter each. Only an interpreter
+        loads the job's file with the variables that the job gives its tasks.
+        """
         step = self._get_step(step_num)
         if (
             self._mrjob_cls is None
             or self._has_setup()
+            or self._cmdenv()
             or not _is_script(step[task_type])
         ):
             return super()._invoke_task_func(task_type, step_num, task_num)  # type: ignore[no-any-return]

@@ -12,6 +12,7 @@ import marshal
 import os
 import pickle
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -33,7 +34,8 @@ class MapTask:
     """Maps pieces of input by one step of a job.
 
     A piece is a task, as of mrjob's runner `local`: it has a process, a working folder and an environment of its own. The
-    combiner gets the pairs of a piece, in a process of its own, too.
+    combiner gets the pairs of a piece, and has all that of its own, too. `environment` is what all have alike, also as the
+    job's file is loaded.
     """
 
     def __init__(
@@ -55,15 +57,16 @@ class MapTask:
 
     def __call__(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the keys and values that go on to the reducers, and the counters."""
-        file, content, start, length, folder, environment = pickle.loads(data)
+        file, content, start, length, own = pickle.loads(data)
         if self.kind is None:
             self._begin()
         stderr: list[bytes] = []
 
         def alone(
-            function: Callable[..., Any], *args: Any
+            kind: str, function: Callable[..., Any], *args: Any
         ) -> tuple[bytes, list[bytes]]:
             """Call a function in a process of its own; return its answer and what was printed there."""
+            folder, environment = own[kind]
             task = partial(self._task, folder, environment, function, *args)
             done = ran(task, group, os.path.dirname(folder), self.files)
             stderr.append(done.stderr)
@@ -74,9 +77,9 @@ class MapTask:
         try:
             with grouped() as group:
                 # What a task printed counts as what is written of its pairs.
-                answer, printed = alone(self._mapped, content, start, length)
+                answer, printed = alone("mapper", self._mapped, content, start, length)
                 if "combiner" in self.args:
-                    answer, printed = alone(self._combined, answer, printed)
+                    answer, printed = alone("combiner", self._combined, answer, printed)
             pairs = [line.partition(b"\t") for line in marshal.loads(answer) + printed]
         except Exception as error:
             error.add_note(f"in a map task of {file}, from byte {start} on")
@@ -97,7 +100,7 @@ class MapTask:
         *args: Any,
     ) -> bytes:
         """Call a function in the folder and the environment of a task."""
-        os.environ.update({**self.environment, **environment})
+        os.environ.update(environment)
         os.chdir(folder)
         sys.path.insert(0, folder)
         assert self.chance is not None
@@ -175,6 +178,10 @@ class MapTask:
         with contextlib.suppress(AttributeError):
             sys.stdout.reconfigure(line_buffering=False)  # type: ignore[union-attr]
         self.chance = Chance()
+        usual_path = os.environ.get("PYTHONPATH", "")
+        os.environ.update(self.environment)
+        # The variable alone does not change times.
+        time.tzset()
         # What the file prints, the program itself has printed.
         with (
             open(os.devnull, "wb") as null,
@@ -184,6 +191,9 @@ class MapTask:
         ):
             if module == "__main__":
                 sys.path.insert(0, os.path.dirname(script))
+            # An interpreter that is started has them behind the folder of its program.
+            sys.path[1:1] = added(usual_path, os.environ.get("PYTHONPATH", ""))
+            if module == "__main__":
                 loaded = loaded_file(script)
             else:
                 loaded = importlib.import_module(module)
@@ -193,6 +203,13 @@ class MapTask:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "kind": None, "chance": None}
+
+
+def added(usual: str, path: str) -> list[str]:
+    """Return the folders that a path of modules has and the usual one has not."""
+    before = usual.split(os.pathsep)
+    folders = [one for one in path.split(os.pathsep) if one and one not in before]
+    return [os.path.abspath(folder) for folder in folders]
 
 
 def lines_at(path: str, start: int, length: int) -> list[bytes]:
