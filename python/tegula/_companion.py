@@ -104,6 +104,7 @@ class Mapper:
             "none": None,
         }[program["style"]]
         self.per_worker: Any = program.get("per_worker")
+        self.end_worker: Any = getattr(self.function, "end_worker", None)
         if program.get("setup") is not None:
             program["setup"]()
 

@@ -19,6 +19,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 import types
 import warnings
 from array import array
@@ -35,6 +36,9 @@ NOTE_BYTES = 1 << 12
 NUMBERS = struct.Struct("<QQ")
 # The system writes at most 1024 buffers at a time.
 BUFFERS_MOST = 1000
+
+# Seconds in which companions do what is to be done at their end. The other side kills this process after half a second.
+END_S_MOST = 0.3
 
 
 def end_with(parent: int, number: int = signal.SIGKILL) -> None:
@@ -102,7 +106,9 @@ def main() -> None:
     children: set[int] = set()
     # The other side may be killed at any moment, and this process with it a little later.
     with contextlib.suppress(ConnectionError):
-        answer(control, children)
+        mapper = answer(control, children)
+        if mapper is not None and mapper.end_worker is not None:
+            let_end(children)
     for pid in children:
         os.kill(pid, signal.SIGKILL)
     for pid in children:
@@ -113,8 +119,16 @@ def main() -> None:
     os._exit(0)
 
 
-def answer(control: socket.socket, children: set[int]) -> None:
-    """Answer requests until the other side closes its end."""
+def let_end(children: set[int]) -> None:
+    """Wait a little for companions, whose connections are closed, and forget those that have ended."""
+    until = time.monotonic() + END_S_MOST
+    while children and time.monotonic() < until:
+        children -= {pid for pid in children if has_ended(pid)}
+        time.sleep(0.001)
+
+
+def answer(control: socket.socket, children: set[int]) -> Any:
+    """Answer requests until the other side closes its end, and return what maps."""
     mapper: Any = None
     worker_memory: int | None = None
     while True:
@@ -147,6 +161,15 @@ def answer(control: socket.socket, children: set[int]) -> None:
             (pid,) = struct.unpack("<i", payload)
             reply(control, 0, struct.pack("<i", ended(pid)))
             children.discard(pid)
+    return mapper
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a companion has ended, which is then waited for."""
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True
 
 
 def ended(pid: int) -> int:
@@ -181,6 +204,8 @@ def fork(
         # What a function raises does not come here: only the engine's end is a connection that is reset.
         with contextlib.suppress(ConnectionError):
             serve(socket.socket(fileno=files[0]), files[1], files[2], mapper)
+        if mapper.end_worker is not None:
+            mapper.end_worker()
         code = 0
     except SystemExit as error:
         code = (

@@ -6,11 +6,9 @@ It is sent to companions by value, as `task.py` is, so it must import nothing of
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import gc
 import io
-import logging
 import os
 import pickle
 import signal
@@ -19,12 +17,12 @@ import tempfile
 import threading
 import traceback
 import warnings
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from tegula._zygote import end_with
+from tegula.mrjob.ends import finished, flush_logs, handlers, own
 
 STREAMS = ("stdin", "stdout", "stderr")
 
@@ -109,42 +107,6 @@ def forked(task: Callable[[], None], group: int | None = None) -> int:
             flush()
         finally:
             os._exit(code & 0xFF)
-
-
-def own() -> None:
-    """Leave what was there before a fork to its parent: the memory of objects, which a look at them would copy, and what is
-    to be done at the end.
-    """
-    gc.freeze()
-    atexit._clear()
-    inherited = set(map(id, handlers()))
-    # Called last. Records of handlers that were there before are their makers' to write.
-    atexit.register(
-        lambda: logging.shutdown(
-            [one for one in handlers() if id(one) not in inherited]
-        )
-    )
-    finalize: Any = weakref.finalize
-    for one in list(finalize._registry):
-        one.atexit = False
-    # It registers its function once.
-    finalize._registered_with_atexit = False
-
-
-def handlers() -> list[Any]:
-    """Return weak references to the handlers of logging, which it closes at the end."""
-    return list(vars(logging)["_handlerList"])
-
-
-@contextlib.contextmanager
-def finished() -> Iterator[None]:
-    """Do what the end of an interpreter does: wait for threads, and call the functions that wait for the end."""
-    try:
-        yield
-    finally:
-        shutdown: Any = vars(threading)["_shutdown"]
-        shutdown()
-        atexit._run_exitfuncs()
 
 
 def ran(task: Callable[[], bytes], group: int, folder: str, files: list[Any]) -> Ran:
@@ -263,9 +225,10 @@ def is_of(stream: Any, number: int) -> bool:
 
 
 def settled() -> list[Any]:
-    """Write what waits in open files, which forks would write again, and return these: forks do not find them. Where other
-    threads write meanwhile, files are left to them.
+    """Write what waits in open files and in handlers of logging, which forks would write again, and return the files: forks do
+    not find them. Where other threads write meanwhile, files are left to them.
     """
+    flush_logs(handlers())
     files = writers() if threading.active_count() == 1 else []
     flush(*files)
     return files

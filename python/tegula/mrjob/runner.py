@@ -27,17 +27,18 @@ from mrjob.step import StepFailedException
 
 import tegula as tg
 from tegula import _zygote
-from tegula.mrjob import bits, chance, process, task
+from tegula.mrjob import bits, chance, ends, process, task
 from tegula.mrjob.chance import Chance
+from tegula.mrjob.ends import finished
 from tegula.mrjob.pieces import Piece, pieces
-from tegula.mrjob.process import finished, forked, grouped, settled, standard
+from tegula.mrjob.process import forked, grouped, settled, standard
 from tegula.mrjob.task import COUNTER, PAIR, MapTask
 from tegula.sources import Source
 
 ALIAS = "tegula"
 
 # What these define is sent to companions, which do not import them. Jobs may run side by side in threads, so it stays so.
-for _module in (task, process, chance, bits, _zygote):
+for _module in (task, process, ends, chance, bits, _zygote):
     cloudpickle.register_pickle_by_value(_module)
 
 

@@ -5,6 +5,7 @@ It is sent to them by value, so it must import nothing of this package but by va
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib
 import importlib.util
@@ -21,6 +22,7 @@ from types import ModuleType
 from typing import Any
 
 from tegula.mrjob.chance import Chance
+from tegula.mrjob.ends import flush_logs, handlers, own
 from tegula.mrjob.process import grouped, ran, settled, standard
 
 PAIR = b"k"
@@ -178,6 +180,8 @@ class MapTask:
         with contextlib.suppress(AttributeError):
             sys.stdout.reconfigure(line_buffering=False)  # type: ignore[union-attr]
         self.chance = Chance()
+        # The end of this process is the end of what the file makes.
+        own()
         usual_path = os.environ.get("PYTHONPATH", "")
         os.environ.update(self.environment)
         # The variable alone does not change times.
@@ -197,9 +201,17 @@ class MapTask:
                 loaded = loaded_file(script)
             else:
                 loaded = importlib.import_module(module)
+            flush_logs(handlers())
         self.chance.settle()
         self.kind = getattr(loaded, name)
         self.files = settled()
+
+    def end_worker(self) -> None:
+        """Do what is to be done at the end of a process that has loaded the file, as to remove temporary folders."""
+        if self.chance is None:
+            return
+        with open(os.devnull, "wb") as null, standard({1: null}):
+            atexit._run_exitfuncs()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "kind": None, "chance": None}
