@@ -273,6 +273,23 @@ if __name__ == "__main__":
     Wraps.run()
 """
 
+FAILS = """
+import os, signal, sys
+from mrjob.job import MRJob
+
+class Fails(MRJob):
+    def mapper(self, _, line):
+        yield line, 1
+
+    def reducer(self, key, counts):
+        sys.stderr.write("native library: bad block 7\\n")
+        sys.stderr.flush()
+        HOW
+
+if __name__ == "__main__":
+    Fails.run()
+"""
+
 RAISES = """
 from mrjob.job import MRJob
 
@@ -381,6 +398,32 @@ def test_an_exception_that_only_the_task_knows_keeps_its_cause(tmp_path: Path) -
     done = run(tmp_path, "-m", "tegula.mrjob", "job.py", "text.txt")
     assert done.returncode != 0
     assert "Bad: line 7 is bad" in done.stderr
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("options", [[], ["--cmdenv", "A=1"]])
+@pytest.mark.parametrize(
+    ("how", "ended"),
+    [
+        ('sys.exit("no such table")', "exited with code 1"),
+        ("raise ValueError('no such table')", "exited with code 1"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "was killed by signal 11"),
+    ],
+)
+def test_a_reducer_that_fails_is_named_with_what_it_said(
+    how: str, ended: str, options: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "job.py").write_text(FAILS.replace("HOW", how))
+    (tmp_path / "text.txt").write_text("a\n")
+    job = ["-m", "tegula.mrjob", "job.py", *options, "text.txt"]
+    done = run(tmp_path, *job)
+    assert done.returncode == 1
+    assert "native library: bad block 7\n" in done.stderr
+    assert ("no such table\n" in done.stderr) == ("table" in how)
+    if options:
+        assert "Command '[" in done.stderr
+        ended = "exited with code 1"
+    assert done.stderr.endswith(f"Step 1 of 1 failed: reducer 0 {ended}\n")
 
 
 @pytest.mark.once

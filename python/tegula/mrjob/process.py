@@ -96,17 +96,31 @@ def forked(task: Callable[[], None], group: int | None = None) -> int:
             end_with(parent)
         task()
         code = 0
-    except SystemExit as ended:
-        code = (
-            ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-        )
-    except BaseException:
-        traceback.print_exc()
+    except BaseException as error:
+        code = reported(error)
     finally:
         try:
             flush()
         finally:
             os._exit(code & 0xFF)
+
+
+def reported(error: BaseException) -> int:
+    """Say on standard error what ends a process, as an interpreter does, and return its exit code."""
+    if not isinstance(error, SystemExit):
+        traceback.print_exception(error)
+        return 1
+    if isinstance(error.code, int):
+        return error.code
+    if error.code is None:
+        return 0
+    print(error.code, file=sys.stderr)
+    return 1
+
+
+def ending(code: int) -> str:
+    """Say how a process ended, by its exit code, or its signal below 0."""
+    return f"exited with code {code}" if code >= 0 else f"was killed by signal {-code}"
 
 
 def ran(task: Callable[[], bytes], group: int, folder: str, files: list[Any]) -> Ran:
@@ -136,10 +150,7 @@ def ran(task: Callable[[], bytes], group: int, folder: str, files: list[Any]) ->
         done, *printed = (whole(file) for file in (answer, stdout, stderr))
     failure = None
     if code or not done:
-        how = (
-            f"exited with code {code}" if code >= 0 else f"was killed by signal {-code}"
-        )
-        failure = RuntimeError(f"a task {how}")
+        failure = RuntimeError(f"a task {ending(code)}")
     elif done[:1] == b"\1":
         failure = unpacked(done[1:])
     return Ran(done[1:], failure, *printed)

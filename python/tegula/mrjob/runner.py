@@ -22,7 +22,8 @@ from mrjob import job as mrjob_job
 from mrjob import options as mrjob_options
 from mrjob.inline import InlineMRJobRunner
 from mrjob.job import MRJob
-from mrjob.local import LocalMRJobRunner
+from mrjob.local import LocalMRJobRunner, _TaskFailedException
+from mrjob.sim import _run_task
 from mrjob.step import StepFailedException
 
 import tegula as tg
@@ -31,7 +32,7 @@ from tegula.mrjob import bits, chance, ends, process, task
 from tegula.mrjob.chance import Chance
 from tegula.mrjob.ends import finished
 from tegula.mrjob.pieces import Piece, pieces
-from tegula.mrjob.process import forked, grouped, settled, standard
+from tegula.mrjob.process import ending, forked, grouped, reported, settled, standard
 from tegula.mrjob.task import COUNTER, PAIR, MapTask
 from tegula.sources import Source
 
@@ -72,6 +73,9 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
             self.fs.mkdir(self._output_dir_for_step(step_num))
             self._map_and_sort(step, step_num)
             self._run_reducers(step_num, self._split_reducer_input(step_num))
+        except StepFailedException as error:
+            self._log_cause_of_error(error)
+            raise
         finally:
             self._log_counters(step_num)
 
@@ -210,9 +214,13 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
                 # So it is also for what the task does at its end.
                 os.environ.update(env)
                 os.chdir(wd)
-                with finished():
-                    # mrjob takes bytes from standard input.
-                    run(sys.stdin.buffer, sys.stdout, sys.stderr, wd, env)
+                try:
+                    with finished():
+                        # mrjob takes bytes from standard input.
+                        run(sys.stdin.buffer, sys.stdout, sys.stderr, wd, env)
+                except BaseException as error:
+                    # mrjob looks for the cause where the task writes its errors.
+                    sys.exit(reported(error))
 
         if task_type == "mapper" and "combiner" in step:
             # Otherwise the combiner would run in the mapper's process.
@@ -228,9 +236,29 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         self._files = settled()
         while left:
             these, left = left[:most], left[most:]
-            for code in _ended(these):
+            for one, code in zip(these, _ended(these), strict=True):
                 if code:
-                    raise StepFailedException(f"a task ended with exit code {code}")
+                    raise self._failure(one, ending(code))
+
+    def _failure(self, task: Callable[[], None], how: str) -> StepFailedException:
+        """Return what says which task has failed: a mapper and its combiner are one piece of work."""
+        parts = [task, *getattr(task, "args", ())]
+        places = [
+            part.args[1:4]
+            for part in parts
+            if isinstance(part, partial) and part.func is _run_task
+        ]
+        begun = [one for one in places if os.path.exists(self._task_stderr_path(*one))]
+        if not begun:
+            return StepFailedException(f"a task {how}")
+        task_type, step_num, number = begun[-1]
+        return _TaskFailedException(
+            f"{task_type} {number} {how}",
+            step_num=step_num,
+            num_steps=self._num_steps(),
+            task_type=task_type,
+            task_num=number,
+        )
 
 
 def _ended(tasks: list[Callable[[], None]]) -> list[int]:
@@ -240,7 +268,7 @@ def _ended(tasks: list[Callable[[], None]]) -> list[int]:
     with grouped() as group:
         try:
             for one in tasks:
-                children.append(forked(one, group))
+                children.append(forked(partial(_run_quietly, one), group))
             for child in children:
                 codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         finally:
@@ -252,11 +280,20 @@ def _ended(tasks: list[Callable[[], None]]) -> list[int]:
     return codes
 
 
+def _run_quietly(task: Callable[[], None]) -> None:
+    """Run a task. If it is a command that fails, say so in a line."""
+    try:
+        task()
+    except StepFailedException as error:
+        sys.exit(error.reason)
+
+
 def _run_alone(task: Callable[..., None], *args: Any) -> None:
     """Run a task in a fork, and end this process if it fails."""
     (code,) = _ended([partial(task, *args)])
     if code:
-        sys.exit(code)
+        # A signal, as a shell gives it.
+        sys.exit(code if code > 0 else 128 - code)
 
 
 def _is_script(task: dict[str, Any]) -> bool:
