@@ -173,6 +173,33 @@ if __name__ == "__main__":
     Variables.run()
 """
 
+POOLS = """
+import signal, subprocess, threading
+from concurrent.futures import ThreadPoolExecutor
+from mrjob.job import MRJob
+
+pools = [ThreadPoolExecutor(1), ThreadPoolExecutor(2), ThreadPoolExecutor(2)]
+for pool in pools[:2]:
+    list(pool.map(len, ["a", "bb", "ccc"]))
+
+class Pools(MRJob):
+    def mapper(self, _, line):
+        yield line, [list(pool.map(len, [line, "bb", "ccc"])) for pool in pools]
+        command = subprocess.Popen(["sleep", "60"])
+        command.send_signal(signal.SIGINT)
+        yield "interrupted", command.wait()
+
+    def reducer(self, key, values):
+        yield key, [*values, *(list(pool.map(len, [key, "bb", "ccc"])) for pool in pools)]
+
+if __name__ == "__main__":
+    Pools.run()
+"""
+
+THREADS = """
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+"""
+
 ENDS = """
 import atexit, logging, os, subprocess, sys, threading, time
 from logging.handlers import MemoryHandler
@@ -337,11 +364,8 @@ def note():
         time.sleep(0.001)
 
 noting = threading.Thread(target=note)
-threads = [threading.Thread(target=work, args=(times,)) for times in (1, 4, 2)]
-for thread in [noting, *threads]:
-    thread.start()
-for thread in threads:
-    thread.join()
+noting.start()
+WORK
 ended.set()
 noting.join()
 notes.close()
@@ -373,6 +397,21 @@ class Sleeps(MRJob):
 if __name__ == "__main__":
     Sleeps.run()
 """
+
+WORKS = {
+    "threads": """
+threads = [threading.Thread(target=work, args=(times,)) for times in (1, 4, 2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+""",
+    "a pool": """
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(3) as pool:
+    list(pool.map(work, (1, 4, 2)))
+""",
+}
 
 # Python takes its streams for ASCII.
 ASCII = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -510,6 +549,19 @@ def test_tasks_end_as_programs_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("has_threads", [False, True])
+def test_pools_of_the_file_have_threads_in_tasks(
+    has_threads: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "job.py").write_text(
+        POOLS.replace("\nclass", THREADS * has_threads + "\nclass")
+    )
+    (tmp_path / "text.txt").write_text("a\nb\n")
+    said = check(tmp_path, "job.py", "text.txt", runner="local")
+    assert ("starts threads, which tasks do not have" in said) == has_threads
+
+
+@pytest.mark.once
 def test_the_end_of_a_task_finds_what_the_file_made(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(LATE.replace("FOLDER", repr(str(tmp_path))))
     (tmp_path / "text.txt").write_text("a\n")
@@ -536,9 +588,10 @@ def test_streams_that_the_file_sets_are_those_of_tasks(
 
 
 @pytest.mark.once
-def test_jobs_of_a_program_run_side_by_side(tmp_path: Path) -> None:
+@pytest.mark.parametrize("of", WORKS)
+def test_jobs_of_a_program_run_side_by_side(of: str, tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(WORDS)
-    (tmp_path / "program.py").write_text(SIDE_BY_SIDE)
+    (tmp_path / "program.py").write_text(SIDE_BY_SIDE.replace("WORK", WORKS[of]))
     (tmp_path / "text.txt").write_text("a\n")
     done = run(tmp_path, "program.py")
     assert done.stdout == "[True, True, True] None True\n", done.stderr

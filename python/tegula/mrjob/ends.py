@@ -31,6 +31,7 @@ def own() -> None:
     # It registers its function once.
     finalize._registered_with_atexit = False
     own_processes()
+    own_pools()
 
 
 def own_processes() -> None:
@@ -42,6 +43,13 @@ def own_processes() -> None:
     children: set[Any] = vars(sys.modules["multiprocessing.process"])["_children"]
     children.clear()
     atexit.register(util._exit_function)
+
+
+def own_pools() -> None:
+    """Let the end wait for no threads of pools that were there before: a fork has none of them but one that it was made by."""
+    module: Any = sys.modules.get("concurrent.futures.thread")
+    if module is not None:
+        module._threads_queues.clear()
 
 
 def handlers() -> list[Any]:

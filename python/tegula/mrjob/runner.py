@@ -28,18 +28,19 @@ from mrjob.step import StepFailedException
 
 import tegula as tg
 from tegula import _zygote
-from tegula.mrjob import bits, chance, ends, process, task
+from tegula.mrjob import bits, chance, ends, process, task, threads
 from tegula.mrjob.chance import Chance
 from tegula.mrjob.ends import finished
 from tegula.mrjob.pieces import Piece, pieces
 from tegula.mrjob.process import ending, forked, grouped, reported, settled, standard
 from tegula.mrjob.task import COUNTER, PAIR, MapTask
+from tegula.mrjob.threads import pools, renew
 from tegula.sources import Source
 
 ALIAS = "tegula"
 
 # What these define is sent to companions, which do not import them. Jobs may run side by side in threads, so it stays so.
-for _module in (task, process, ends, chance, bits, _zygote):
+for _module in (task, process, ends, threads, chance, bits, _zygote):
     cloudpickle.register_pickle_by_value(_module)
 
 
@@ -61,8 +62,9 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         self._mrjob_cls = mrjob_cls
         # What the inline runner's tasks note.
         self._error_while_reading_from: str | None = None
-        # Those that are open as tasks begin.
+        # Those that there are as tasks begin.
         self._files: list[Any] = []
+        self._pools: list[Any] = []
 
     def _run_streaming_step(self, step: dict[str, Any], step_num: int) -> None:
         if not self._is_for_engine(step, step_num):
@@ -211,6 +213,7 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         ) -> None:
             with standard({0: stdin, 1: stdout, 2: stderr}, self._files):
                 self._chance.begin()
+                renew(self._pools)
                 # So it is also for what the task does at its end.
                 os.environ.update(env)
                 os.chdir(wd)
@@ -233,7 +236,7 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         """Run tasks side by side, in forks of this process. The first that fails, in their order, ends the job."""
         left = list(funcs)
         most = num_processes or self._num_cores()
-        self._files = settled()
+        self._files, self._pools = settled(), pools()
         while left:
             these, left = left[:most], left[most:]
             for one, code in zip(these, _ended(these), strict=True):

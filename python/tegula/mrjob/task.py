@@ -12,6 +12,7 @@ import importlib.util
 import marshal
 import os
 import pickle
+import signal
 import sys
 import time
 from collections import defaultdict
@@ -24,6 +25,7 @@ from typing import Any
 from tegula.mrjob.chance import Chance
 from tegula.mrjob.ends import flush_logs, handlers, own
 from tegula.mrjob.process import grouped, ran, settled, standard
+from tegula.mrjob.threads import pools, renew, warn_of_others
 
 PAIR = b"k"
 COUNTER = b"c"
@@ -56,6 +58,7 @@ class MapTask:
         self.kind: Any = None
         self.chance: Chance | None = None
         self.files: list[Any] = []
+        self.pools: list[Any] = []
 
     def __call__(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the keys and values that go on to the reducers, and the counters."""
@@ -107,6 +110,10 @@ class MapTask:
         sys.path.insert(0, folder)
         assert self.chance is not None
         self.chance.begin()
+        renew(self.pools)
+        # A worker leaves it to its program to end it. What a task starts would ignore the signal, too.
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         return marshal.dumps(function(*args))
 
     def _mapped(
@@ -204,7 +211,8 @@ class MapTask:
             flush_logs(handlers())
         self.chance.settle()
         self.kind = getattr(loaded, name)
-        self.files = settled()
+        self.files, self.pools = settled(), pools()
+        warn_of_others(self.pools)
 
     def end_worker(self) -> None:
         """Do what is to be done at the end of a process that has loaded the file, as to remove temporary folders."""
