@@ -1,7 +1,6 @@
 //! The driver's look for nodes that are up: which sockets there are in a folder, and which of them it has a node at.
 
 use super::child::{Child, Event};
-use super::frame;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -86,9 +85,11 @@ impl Looking {
 
     /// Takes the node at a socket; `None` if nobody listens there: it is what a node left that was killed.
     fn take(&self, path: &Path, number: usize) -> Option<Child> {
-        let mut stream = UnixStream::connect(path).ok()?;
-        frame::write(&mut stream, &self.greeting).ok()?;
-        Child::connected(number, stream, &self.events).ok()
+        let stream = UnixStream::connect(path).ok()?;
+        let mut taken = Child::connected(number, stream, &self.events).ok()?;
+        // Its own thread writes this: a node that has another driver, or was stopped, does not read it yet.
+        taken.tell(&self.greeting);
+        Some(taken)
     }
 }
 
@@ -97,6 +98,7 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixListener;
     use std::sync::mpsc::sync_channel;
+    use std::thread;
 
     /// However long it lasts: no time is looked at.
     #[test]
@@ -117,6 +119,24 @@ mod tests {
         let _second = UnixListener::bind(folder.join("second")).unwrap();
         looking.look(&mut nodes);
         assert_eq!(nodes.len(), 4);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_node_that_reads_nothing_is_taken_at_once() {
+        let folder = std::env::temp_dir().join(format!("tegula-busy-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let _busy = UnixListener::bind(folder.join("busy")).unwrap();
+        let (events, _received) = sync_channel(8);
+        // More than a socket holds.
+        let mut looking = Looking::new(folder.clone(), vec![b'a'; 1 << 20], events);
+        let (looked, taken) = sync_channel(1);
+        thread::spawn(move || {
+            let mut nodes = Vec::new();
+            looking.look(&mut nodes);
+            looked.send(nodes.len())
+        });
+        assert_eq!(taken.recv_timeout(Duration::from_secs(20)), Ok(1));
         fs::remove_dir_all(&folder).unwrap();
     }
 }
