@@ -27,3 +27,28 @@ fn pushed_and_extended_entries_are_all_there_and_chunks_are_reused() {
     assert_eq!(pool.held_bytes(), chunks * CHUNK_BYTES);
     assert_eq!(pool.blocks().budget().used(), used, "no new memory");
 }
+
+#[test]
+fn entries_from_any_of_them_on_are_those_of_the_list() {
+    let pool = ChunkPool::new(BlockPool::new(Budget::new(None)));
+    let per_chunk = CHUNK_BYTES / size_of::<u64>();
+    for len in [0, 1, per_chunk - 1, per_chunk, per_chunk + 1, 3 * per_chunk] {
+        let mut list = ChunkList::<u64>::new(&pool);
+        list.extend(&(0..len as u64).collect::<Vec<_>>()).unwrap();
+        for first in [0, 1, per_chunk - 1, per_chunk, per_chunk + 1, len, len + 1] {
+            let from: Vec<u64> = list.slices_from(first).flatten().copied().collect();
+            assert_eq!(from, (first as u64..len as u64).collect::<Vec<_>>(), "{first} of {len}");
+            assert!(list.slices_from(first).all(|slice| !slice.is_empty()));
+        }
+        let mut entries = list.iter();
+        for taken in 0..len.min(3) {
+            assert_eq!(entries.size_hint(), (len - taken, Some(len - taken)));
+            assert_eq!(entries.next(), Some(&(taken as u64)));
+        }
+        let rest = entries.fold(Vec::new(), |mut rest, &entry| {
+            rest.push(entry);
+            rest
+        });
+        assert_eq!(rest, (len.min(3) as u64..len as u64).collect::<Vec<_>>());
+    }
+}

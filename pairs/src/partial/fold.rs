@@ -8,7 +8,7 @@ use super::{PARTITION_BITS, Pairs, Partition};
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::memory::{ChunkList, ChunkPool, Entries, ValueStore};
-use crate::slots::{Entry, LongKey, MediumKey, ShortKey, SlotKey, Table};
+use crate::slots::{Entry, LongKey, MediumKey, SeeEntries, ShortKey, SlotKey, Table};
 use std::iter::Take;
 use std::sync::Arc;
 
@@ -169,7 +169,7 @@ fn fold_class<C: Aggregate, K: SlotKey>(
     store: &mut ValueStore,
     (entries, in_order): (&mut ChunkList<Entry<K, C::Accumulator>>, usize),
     sorting: Sorting,
-    receive: &mut dyn FnMut(&[Entry<K, C::Accumulator>]) -> Result<()>,
+    receive: &mut SeeEntries<'_, K, C::Accumulator>,
 ) -> Result<()> {
     if entries.len() == 0 {
         return Ok(());

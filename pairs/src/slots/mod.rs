@@ -8,7 +8,7 @@ pub use slot::{
     ClassEntry, ClassKey, Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes,
     head,
 };
-pub use table::{Hint, Table};
+pub use table::{Hint, SeeEntries, Table};
 
 /// A pair of a list.
 pub struct PairRef<'a, V> {

@@ -23,6 +23,9 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+/// Sees entries of many slots at once, in a list that it may change.
+pub type SeeEntries<'s, K, V> = dyn FnMut(&mut Vec<Entry<K, V>>) -> Result<()> + 's;
+
 /// A table is full at this many eighths of its slots.
 const FULL_EIGHTHS: usize = 5;
 
@@ -334,10 +337,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     }
 
     /// As `drain`, with the entries of many slots at once, in a list that `see` may change.
-    pub fn drain_batches(
-        &mut self,
-        see: &mut dyn FnMut(&mut Vec<Entry<K, V>>) -> Result<()>,
-    ) -> Result<()> {
+    pub fn drain_batches(&mut self, see: &mut SeeEntries<'_, K, V>) -> Result<()> {
         if self.len == 0 {
             return Ok(());
         }
@@ -355,10 +355,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     }
 
     /// As `drain_batches`, in the order of hash, then key: the same however the table was filled.
-    pub fn drain_sorted(
-        &mut self,
-        see: &mut dyn FnMut(&mut Vec<Entry<K, V>>) -> Result<()>,
-    ) -> Result<()> {
+    pub fn drain_sorted(&mut self, see: &mut SeeEntries<'_, K, V>) -> Result<()> {
         if self.len == 0 {
             return Ok(());
         }

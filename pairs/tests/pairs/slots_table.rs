@@ -1,6 +1,5 @@
 //! Tests of the module `slots::table`.
 
-use std::convert::Infallible;
 use tegula_pairs::error::MemoryError;
 use tegula_pairs::memory::{BlockPool, Budget};
 use tegula_pairs::slots::{Entry, ShortKey, SlotKey, Table};
@@ -15,11 +14,11 @@ fn add(table: &mut Table<ShortKey, u64, 0>, text: &str, value: u64) {
 
 fn contents(table: &mut Table<ShortKey, u64, 0>) -> Vec<(Vec<u8>, u64)> {
     let mut all = Vec::new();
-    let see = |entries: &mut Vec<Entry<ShortKey, u64>>| {
+    let mut see = |entries: &mut Vec<Entry<ShortKey, u64>>| {
         all.extend(entries.iter().map(|entry| (entry.key.bytes().to_vec(), entry.value)));
-        Ok::<(), MemoryError>(())
+        Ok(())
     };
-    table.drain_sorted(see).unwrap();
+    table.drain_sorted(&mut see).unwrap();
     all
 }
 
@@ -62,10 +61,11 @@ fn a_crowded_table_is_spread_and_comes_in_the_same_order() {
             assert_eq!((table.get(&last), table.len()), (Some(&2), count));
         }
         let mut order = Vec::new();
-        let Ok(()) = table.drain_sorted(|entries| {
+        let mut see = |entries: &mut Vec<Entry<ShortKey, u64>>| {
             order.extend(entries.iter().map(|entry| entry.key.bytes().to_vec()));
-            Ok::<(), Infallible>(())
-        });
+            Ok(())
+        };
+        table.drain_sorted(&mut see).unwrap();
         table.resize(11).unwrap();
         assert!(!table.is_spread());
         (crowded, order)
@@ -91,10 +91,11 @@ fn a_drained_table_is_empty_at_any_size() {
         assert_eq!((seen, table.len(), table.bits()), (30, 0, bits));
         (0..30).for_each(|i| add(&mut table, &format!("{i}"), 2));
         let mut batches = 0;
-        let Ok(()) = table.drain_batches(|entries| {
+        let mut see = |entries: &mut Vec<Entry<ShortKey, u64>>| {
             batches += entries.len();
-            Ok::<(), Infallible>(())
-        });
+            Ok(())
+        };
+        table.drain_batches(&mut see).unwrap();
         assert_eq!((batches, table.len()), (30, 0));
         assert_eq!(contents(&mut table), []);
     }
