@@ -154,7 +154,7 @@ test-wheel: need-cargo $(VENV)/maturin-$(MATURIN) ## Build a wheel for tests on 
 		--features $(TEST_WHEEL_FEATURES) --out $(TEST_WHEELS)
 
 check-wheel: wheel ## Test the wheel to publish on the first CPython (slow); TESTS=arguments
-	@$(MAKE) --no-print-directory TEST_WHEELS=$(WHEELS) $(if $(TESTS),,test-wheel-once) test-wheel-on-$(FIRST_PYTHON)
+	@$(MAKE) --no-print-directory TEST_WHEELS=$(WHEELS) $(if $(TESTS),,$(TESTS_ONCE)) test-wheel-on-$(FIRST_PYTHON)
 
 # Maven and pip leave cores idle, and so does the Rust compiler, which compiles the engine's tests on one core for three
 # minutes: they run beside each other, after the lints of Rust if these are asked for. The Rust tests wait for them, because
@@ -208,7 +208,7 @@ rust-test-programs: need-cargo
 test-python: test-wheel need-python ## Test the wheel on every CPython from 3.11 that is on the machine; PYTHONS=paths TESTS=arguments
 	@test -n "$(strip $(PYTHONS))" || { echo "make: no CPython from $(PYTHON_LEAST) on was found: name some, PYTHONS=paths" >&2; exit 1; }
 	@$(MAKE) --no-print-directory --keep-going --jobs=$$(($$(nproc) + 1)) --output-sync=target PYTHONS="$(PYTHONS)" \
-		$(if $(TESTS),,test-wheel-once) $(foreach python,$(or $(IN_TURN),$(PYTHONS)),test-wheel-on-$(subst /,@,$(python)))
+		$(if $(TESTS),,$(TESTS_ONCE)) $(foreach python,$(or $(IN_TURN),$(PYTHONS)),test-wheel-on-$(subst /,@,$(python)))
 
 # Installs the packages that the tests need besides the wheel. This can run beside the compiler.
 python-environments: need-python
@@ -224,10 +224,14 @@ test-wheel-on-%: installed-on-%
 	@cd python/tests && $(PYTHON_VENVS)/$*/bin/python -m pytest -o cache_dir=$(PYTHON_VENVS)/$*/pytest \
 		$(or $(TESTS),. -m "not once")
 
-test-wheel-once: installed-on-$(FIRST_PYTHON)
-	@echo "make: once, $(firstword $(PYTHONS))"
+# Those of mrjob's jobs are a third of them, so they run beside the others.
+TESTS_ONCE := test-wheel-once test-wheel-mrjob-once
+test-wheel-once: ONCE = . --ignore-glob="*_mrjob_*"
+test-wheel-mrjob-once: ONCE = test_*_mrjob_*.py
+$(TESTS_ONCE): test-wheel%once: installed-on-$(FIRST_PYTHON)
+	@echo "make: $@, $(firstword $(PYTHONS))"
 	@cd python/tests && $(PYTHON_VENVS)/$(FIRST_PYTHON)/bin/python -m pytest \
-		-o cache_dir=$(PYTHON_VENVS)/$(FIRST_PYTHON)/pytest-once . -m once
+		-o cache_dir=$(PYTHON_VENVS)/$(FIRST_PYTHON)/pytest$*once $(ONCE) -m once
 
 # Without bytecode, because only a part of the packages is ever loaded.
 $(PYTHON_VENVS)/%/requirements: python/tests/requirements.txt remote/servers/requirements.txt
