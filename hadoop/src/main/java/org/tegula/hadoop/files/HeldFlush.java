@@ -172,7 +172,7 @@ final class HeldFlush {
 
     /** Moves a file to the disk; false if it is not there any more, or another has its name. */
     private boolean write(String name, HeldFile file) throws IOException {
-        Halves.Half half = tree.halves().begin(name);
+        Halves.Half half = tree.halves().begin(name, file);
         boolean isPlaced = false;
         try {
             isPlaced = isWritten(half, file) && isPlaced(half, file);
@@ -182,7 +182,9 @@ final class HeldFlush {
             }
             LOG.debug("{} was deleted while it was written to the disk", name, e); // HDFS ends its stream
         } finally {
-            end(half, isPlaced);
+            if (!isPlaced) {
+                discard(half);
+            }
         }
         if (isPlaced) {
             file.release();
@@ -227,6 +229,7 @@ final class HeldFlush {
             if (!below.place(whole, below.path(name))) {
                 disk.delete(whole, false);
             }
+            tree.halves().end(half);
             tree.take(name, file);
             return true;
         }
@@ -234,16 +237,15 @@ final class HeldFlush {
 
     private boolean isThere(Halves.Half half, HeldFile file) {
         synchronized (tree) {
-            return tree.at(half.wholeName()) == file;
+            return tree.at(half.wholeName()) == file && tree.halves().contains(half);
         }
     }
 
-    private void end(Halves.Half half, boolean isPlaced) throws IOException {
+    /** Some file systems show a file only once it is written, so one that was deleted before may be there. */
+    private void discard(Halves.Half half) throws IOException {
         synchronized (tree) {
             tree.halves().end(half);
-            if (!isPlaced) {
-                disk.delete(below.path(half.name()), false);
-            }
+            disk.delete(below.path(half.name()), false);
         }
     }
 

@@ -117,7 +117,7 @@ final class HeldTree {
         }
         HeldFile file = files.get(name);
         if (file != null && !file.isFolder() && keeper.below().has(name)) {
-            files.remove(name).release();
+            release(files.remove(name));
         }
     }
 
@@ -146,13 +146,27 @@ final class HeldTree {
     synchronized void put(String name, HeldFile file) {
         HeldFile old = files.put(name, file);
         if (old != null) {
-            old.release();
+            release(old);
         }
+    }
+
+    /** Gives back the memory of a file that was taken out; nothing of it is left on the disk. */
+    private void release(HeldFile file) {
+        dropHalves(file);
+        file.release();
+    }
+
+    private void dropHalves(HeldFile file) {
+        halves.drop(file, keeper.below());
     }
 
     /** Takes a file out, if it is still the one that is meant; its memory is the caller's. */
     synchronized boolean take(String name, HeldFile file) {
-        return files.remove(name, file);
+        boolean isTaken = files.remove(name, file);
+        if (isTaken) {
+            dropHalves(file);
+        }
+        return isTaken;
     }
 
     /** Returns the name of a held file, not a folder, that a name is below, or null. */
@@ -205,10 +219,10 @@ final class HeldTree {
     synchronized void removeAll(String name) {
         HeldFile file = files.remove(name);
         if (file != null) {
-            file.release();
+            release(file);
         }
         SortedMap<String, HeldFile> below = below(name);
-        below.values().forEach(HeldFile::release);
+        below.values().forEach(this::release);
         below.clear();
         rootsUnder(name).forEach(folderOfRoot::remove);
     }
@@ -219,6 +233,7 @@ final class HeldTree {
         Map<String, HeldFile> moved = new TreeMap<>(below(from));
         HeldFile self = files.get(from);
         if (self != null) {
+            dropHalves(self);
             moved.put(from, self);
         }
         List<String> roots = rootsUnder(from);

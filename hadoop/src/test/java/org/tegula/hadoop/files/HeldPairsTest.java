@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
@@ -478,5 +479,78 @@ class HeldPairsTest {
         writeToDisk(file);
         assertArrayEquals(right, withoutMarks(read(file)));
         assertEquals(List.of(folder.resolve("temp/file")), left(), "the new one is on the disk");
+    }
+
+    /** On its way to the disk, a file leaves its folder. */
+    private void leaves(Path file, String how) throws IOException {
+        if (how.equals("moved")) {
+            assertTrue(files.rename(file, new Path(root, "elsewhere")));
+            return;
+        }
+        if (how.equals("replaced")) {
+            files.create(file, true).close();
+        }
+        if (how.equals("written by another")) {
+            writeToDisk(file);
+        }
+        assertTrue(files.delete(file, false));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"deleted", "moved", "replaced", "written by another"})
+    void aFolderThatItHasLeftOnItsWayToTheDiskIsReplacedAsAnEmptyOne(String how) throws IOException {
+        Path file = new Path(root, "t/old");
+        Path source = new Path(root, "s");
+        writeToDisk(write("s/one", true, pairs(1, 5, 100)));
+        write("s/two", true, pairs(2, 5, 100));
+        writeWith(file, () -> {
+            leaves(file, how);
+            assertTrue(files.rename(source, file.getParent()));
+        });
+        writeToDisk(file);
+        assertTrue(files.exists(new Path(root, "t/one")));
+        assertTrue(files.exists(new Path(root, "t/two")));
+        writeToDisk(new Path(root, "t"));
+        assertEquals(Set.of(folder.resolve("temp/t/one"), folder.resolve("temp/t/two")), Set.copyOf(left()));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"deleted", "moved", "replaced", "written by another"})
+    void aFolderThatItHasLeftOnItsWayToTheDiskIsDeletedAsAnEmptyOne(String how) throws IOException {
+        Path file = new Path(root, "t/old");
+        writeWith(file, () -> {
+            leaves(file, how);
+            assertTrue(files.delete(file.getParent(), false));
+        });
+        writeToDisk(file);
+        assertFalse(files.exists(file.getParent()));
+        assertEquals(List.of(), left());
+    }
+
+    @Test
+    void isOnTheDiskWhenItIsMovedAndMovedBackOnItsWay() throws IOException {
+        Path file = new Path(root, "d/file");
+        Path aside = new Path(root, "aside");
+        long length = writeWith(file, () -> {
+            assertTrue(files.rename(file, aside));
+            assertTrue(files.rename(aside, file));
+        });
+        writeToDisk(file);
+        assertEquals(List.of(folder.resolve("temp/d/file")), left());
+        assertEquals(length, Files.size(folder.resolve("temp/d/file")));
+    }
+
+    /** Then nothing is held any more. */
+    @Test
+    void theFolderOfAnOutputThatIsDeletedOnItsWayToTheDiskIsDeletedAsAnEmptyOne() throws IOException {
+        Path file = new Path(folder.toUri().getPath(), "other/temp");
+        assertTrue(files.hold(file));
+        writeWith(file, () -> {
+            assertTrue(files.delete(file, false));
+            files.delete(root, true);
+            assertTrue(files.delete(file.getParent(), false));
+        });
+        writeToDisk(file);
+        assertFalse(files.exists(file.getParent()));
     }
 }
