@@ -2,6 +2,7 @@ package org.tegula.hadoop.files;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
@@ -102,26 +103,29 @@ final class HeldFlush {
     /** Moves the files at or below a name to the disk: all that can be written, and each other one is named in the log. */
     void write(String name) throws IOException {
         FirstFault faults = new FirstFault();
-        List<String> all = tree.under(name);
-        for (String each : all) {
+        List<HeldFile> folders = new ArrayList<>();
+        for (String each : tree.under(name)) {
             try {
-                writeOne(each);
+                HeldFile file = tree.at(each);
+                if (file != null && file.isFolder()) {
+                    folders.add(file);
+                    makeFolder(each);
+                } else {
+                    writeFile(each, file);
+                }
             } catch (IOException | RuntimeException e) {
                 LOG.error("{} is in memory alone and cannot be written", each, e);
                 faults.note(e);
             }
         }
-        Collections.reverse(all);
-        all.forEach(each -> faults.attempt(() -> close(each)));
+        Collections.reverse(folders);
+        folders.forEach(each -> faults.attempt(() -> close(each)));
         faults.rethrow();
     }
 
-    private void writeOne(String name) throws IOException {
-        HeldFile file = tree.at(name);
-        if (file != null && file.isFolder()) {
-            makeFolder(name);
-            return;
-        }
+    /** Writes a file, or those that replace it meanwhile. */
+    private void writeFile(String name, HeldFile found) throws IOException {
+        HeldFile file = found;
         while (file != null && file.isComplete() && !write(name, file)) {
             file = tree.at(name);
         }
@@ -149,11 +153,17 @@ final class HeldFlush {
         return new FsPermission((short) (folder.permission().toShort() | USER_CREATES));
     }
 
-    /** Takes from a folder what its user was allowed for its files alone, unless somebody has changed its permission since. */
-    private void close(String name) throws IOException {
+    /**
+     * Takes from a folder what its user was allowed for its files alone, unless somebody has changed its permission since. It may
+     * have another name by now.
+     */
+    private void close(HeldFile folder) throws IOException {
+        if (opened(folder).equals(folder.permission())) {
+            return;
+        }
         synchronized (tree) {
-            HeldFile folder = tree.at(name);
-            if (folder == null || !folder.isFolder() || opened(folder).equals(folder.permission())) {
+            String name = tree.nameOf(folder);
+            if (name == null) {
                 return;
             }
             Path path = below.path(name);

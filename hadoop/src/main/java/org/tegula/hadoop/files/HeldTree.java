@@ -143,6 +143,16 @@ final class HeldTree {
         return files.get(name);
     }
 
+    /** Returns the name that a file or folder has now, or null if it is not held any more. */
+    synchronized String nameOf(HeldFile file) {
+        for (Map.Entry<String, HeldFile> each : files.entrySet()) {
+            if (each.getValue() == file) {
+                return at(each.getKey()) == file ? each.getKey() : null;
+            }
+        }
+        return null;
+    }
+
     synchronized void put(String name, HeldFile file) {
         HeldFile old = files.put(name, file);
         if (old != null) {

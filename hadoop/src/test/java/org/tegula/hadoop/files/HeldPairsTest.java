@@ -16,6 +16,7 @@ import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.file.Files;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -25,6 +26,7 @@ import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.io.BytesWritable;
 import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.SequenceFile;
@@ -552,5 +554,18 @@ class HeldPairsTest {
         });
         writeToDisk(file);
         assertFalse(files.exists(file.getParent()));
+    }
+
+    @Test
+    void aFolderThatIsRenamedOnItsWayToTheDiskHasItsPermissionThere() throws IOException {
+        Path file = new Path(root, "d/file");
+        Path moved = new Path(root, "e");
+        writeWith(file, () -> assertTrue(files.rename(file.getParent(), moved)));
+        files.setPermission(file.getParent(), new FsPermission((short) 0550));
+        writeToDisk(root);
+        java.nio.file.Path right = folder.resolve("temp/e");
+        assertEquals(List.of(right.resolve("file")), left());
+        assertEquals("r-xr-x---", PosixFilePermissions.toString(Files.getPosixFilePermissions(right)));
+        files.setPermission(moved, new FsPermission((short) 0700));
     }
 }
