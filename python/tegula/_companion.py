@@ -104,7 +104,8 @@ class Mapper:
             "none": None,
         }[program["style"]]
         self.per_worker: Any = program.get("per_worker")
-        self.end_worker: Any = getattr(self.function, "end_worker", None)
+        # What a program alone names: a function may answer any attribute, or raise anything.
+        self.end_worker: Any = program.get("end_worker")
         if program.get("setup") is not None:
             program["setup"]()
 

@@ -137,6 +137,37 @@ class Hit(NamedTuple):
     size: int
 
 
+class Answering:
+    """A function that answers each attribute by a look-up of its own, as rules and proxies do."""
+
+    def __init__(self, is_proxy: bool) -> None:
+        self.known: dict[str, object] = {}
+        self.is_proxy = is_proxy
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return fail if self.is_proxy else self.known[name]
+
+    def __call__(self, line: bytes) -> tuple[bytes, int]:
+        return line[:1], 1
+
+
+def fail() -> None:
+    raise AssertionError("nobody has asked for it")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("is_proxy", [False, True])
+def test_a_function_may_answer_each_attribute(
+    is_proxy: bool, path: Path, lines: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    answer = tg.text(path, encoding=None).map(Answering(is_proxy)).count().run()
+    expected = Counter(line[:1].encode() for line in lines)
+    assert answer.to_dict() == expected
+    assert "asked" not in capfd.readouterr().err
+
+
 def test_a_named_tuple_is_a_pair(path: Path, lines: list[str]) -> None:
     words = [word for line in lines for word in line.split()[:1]]
     counts, source = Counter(words), tg.text(path)

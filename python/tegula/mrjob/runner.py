@@ -143,12 +143,12 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         ]
         # Each part is a record, and a piece of work for a worker.
         source = Source({"kind": "parts", "parts": parts}, "whole", None, plain=True)
+        pairs = source.map_split(map_task)
+        assert pairs.program is not None
+        pairs.program["end_worker"] = map_task.end_worker
         try:
-            return (
-                source.map_split(map_task)
-                .collect()
-                .run(workers=self._opts.get("num_cores"), progress=False)
-            )
+            workers = self._opts.get("num_cores")
+            return pairs.collect().run(workers=workers, progress=False)
         except Exception as error:
             # The task has told its own place.
             error.__notes__ = [
