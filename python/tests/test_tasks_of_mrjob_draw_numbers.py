@@ -38,10 +38,15 @@ random.seed(7)
 random.seed()
 seeded = random.Random(5), numpy.random.default_rng([5])
 others = [random.Random(), numpy.random.default_rng(), numpy.random.RandomState()]
-# Those that the file has drawn of.
-drawn = [numpy.random.Generator(getattr(numpy.random, kind)()) for kind in ("PCG64DXSM", "Philox", "SFC64", "MT19937")]
+class Bits(numpy.random.PCG64):
+    def __init__(self):
+        super().__init__()
+
+sources = [getattr(numpy.random, kind)() for kind in ("PCG64DXSM", "Philox", "SFC64", "MT19937")]
+drawn = [numpy.random.Generator(one) for one in [*sources, Bits(), numpy.random.PCG64().jumped()]]
+# The file itself draws, too.
 for one in [numpy.random, *drawn]:
-    one.random(1000)
+    one.random(600_000)
 others += drawn
 
 class Differs(MRJob):
@@ -60,25 +65,29 @@ if __name__ == "__main__":
 """
 
 STATES = """
+import random
 import numpy
 from mrjob.job import MRJob
 
+random.setstate(random.Random(7).getstate())
+numpy.random.seed(0)
 numpy.random.set_state(numpy.random.RandomState(7).get_state())
 
 def set(kind):
-    one = numpy.random.Generator(kind())
+    one = numpy.random.Generator(kind(0))
     one.bit_generator.state = kind(7).state
     return one
 
 kinds = [getattr(numpy.random, name) for name in ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937")]
-ones = [*map(set, kinds), numpy.random.Generator(numpy.random.PCG64(7).jumped())]
+streams = map(numpy.random.default_rng, numpy.random.SeedSequence(7).spawn(2))
+ones = [random, numpy.random, *map(set, kinds), *streams]
 
 class States(MRJob):
     def mapper(self, _, line):
-        yield "mapped", [one.random() for one in (numpy.random, *ones)]
+        yield "mapped", [one.random() for one in ones]
 
     def reducer(self, key, draws):
-        yield key, [*sorted(draws), [one.random() for one in (numpy.random, *ones)]]
+        yield key, [*sorted(draws), [one.random() for one in ones]]
 
 if __name__ == "__main__":
     States.run()
@@ -107,12 +116,12 @@ def test_what_the_file_does_not_seed_differs_in_each_task(tmp_path: Path) -> Non
     draws = dict(map(json.loads, line.split("\t")) for line in done.stdout.splitlines())
     same = draws.pop("same")
     drawn = [draw for of_key in draws.values() for draw in of_key]
-    assert len(draws) == 9 and len(set(drawn)) == len(drawn) == 9 * (4 + 8)
+    assert len(draws) == 11 and len(set(drawn)) == len(drawn) == 11 * (4 + 10)
     assert same == [random.Random(5).random(), numpy.random.default_rng([5]).random()]
 
 
 @pytest.mark.once
-def test_states_that_the_file_sets_are_those_of_tasks(tmp_path: Path) -> None:
+def test_states_that_the_file_sets_after_a_seed_are_those_of_tasks(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(STATES)
     names = [f"{number}.txt" for number in range(3)]
     for name in names:

@@ -7,6 +7,7 @@ It is sent to companions by value, as `task.py` is, so it must import nothing of
 from __future__ import annotations
 
 import contextlib
+import gc
 import random
 import secrets
 import sys
@@ -14,8 +15,6 @@ import weakref
 from collections.abc import Iterator
 from types import MethodType
 from typing import Any
-
-from tegula.mrjob.bits import entropy_of, is_from_seed, of_numpy, usual_of_numpy
 
 
 class Chance:
@@ -90,10 +89,9 @@ class Chance:
             for one, seeded in noted
             if one is not None and one is not self._usual and not seeded
         ]
+        # A state that is set leaves the seed as it was, so it does not count.
         self._unseeded_of_numpy = [
-            one
-            for one in of_numpy()
-            if entropy_of(one) in self._drawn and is_from_seed(one)
+            one for one in of_numpy() if entropy_of(one) in self._drawn
         ]
 
     def begin(self) -> None:
@@ -119,3 +117,26 @@ def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
         yield
     finally:
         setattr(owner, name, usual)
+
+
+def of_numpy() -> list[Any]:
+    """Return numpy's sources of random bits, of which each of its generators has one."""
+    numpy = sys.modules.get("numpy.random")
+    if numpy is None:
+        return []
+    kind = numpy.BitGenerator
+    found = [one for one in gc.get_objects() if issubclass(type(one), kind)]
+    # That of numpy's own functions may have been made before.
+    return usual_of_numpy() + found
+
+
+def usual_of_numpy() -> list[Any]:
+    """Return the source of random bits of numpy's own functions, if they are imported."""
+    get = getattr(sys.modules.get("numpy.random"), "get_bit_generator", None)
+    return [get()] if get else []
+
+
+def entropy_of(bits: Any) -> int | None:
+    """Return the number that numpy's random bits were made of; none after `numpy.random.seed`."""
+    entropy = getattr(getattr(bits, "seed_seq", None), "entropy", None)
+    return entropy if isinstance(entropy, int) else None

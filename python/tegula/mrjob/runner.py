@@ -28,7 +28,7 @@ from mrjob.step import StepFailedException
 
 import tegula as tg
 from tegula import _zygote
-from tegula.mrjob import bits, chance, ends, process, task, threads
+from tegula.mrjob import chance, ends, process, task, threads
 from tegula.mrjob.chance import Chance
 from tegula.mrjob.ends import finished
 from tegula.mrjob.pieces import Piece, pieces
@@ -40,7 +40,7 @@ from tegula.sources import Source
 ALIAS = "tegula"
 
 # What these define is sent to companions, which do not import them. Jobs may run side by side in threads, so it stays so.
-for _module in (task, process, ends, threads, chance, bits, _zygote):
+for _module in (task, process, ends, threads, chance, _zygote):
     cloudpickle.register_pickle_by_value(_module)
 
 
