@@ -121,7 +121,9 @@ def test_what_the_file_does_not_seed_differs_in_each_task(tmp_path: Path) -> Non
 
 
 @pytest.mark.once
-def test_states_that_the_file_sets_after_a_seed_are_those_of_tasks(tmp_path: Path) -> None:
+def test_states_that_the_file_sets_after_a_seed_are_those_of_tasks(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "job.py").write_text(STATES)
     names = [f"{number}.txt" for number in range(3)]
     for name in names:

@@ -7,20 +7,16 @@ commands, those without a reducer, and those that a shell prepares.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
-import signal
-import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import cloudpickle
 from mrjob import job as mrjob_job
 from mrjob import options as mrjob_options
-from mrjob.inline import InlineMRJobRunner
 from mrjob.job import MRJob
 from mrjob.local import LocalMRJobRunner, _TaskFailedException
 from mrjob.sim import _run_task
@@ -28,19 +24,19 @@ from mrjob.step import StepFailedException
 
 import tegula as tg
 from tegula import _zygote
-from tegula.mrjob import chance, ends, process, task, threads
+from tegula.mrjob import chance, ends, loaded, process, scripts, task, threads
 from tegula.mrjob.chance import Chance
-from tegula.mrjob.ends import finished
+from tegula.mrjob.loaded import JobFile
 from tegula.mrjob.pieces import Piece, pieces
-from tegula.mrjob.process import ending, forked, grouped, reported, settled, standard
+from tegula.mrjob.process import ending
+from tegula.mrjob.scripts import ScriptTask, ended, ended_anew
 from tegula.mrjob.task import COUNTER, PAIR, MapTask
-from tegula.mrjob.threads import pools, renew
 from tegula.sources import Source
 
 ALIAS = "tegula"
 
-# What these define is sent to companions, which do not import them. Jobs may run side by side in threads, so it stays so.
-for _module in (task, process, ends, threads, chance, _zygote):
+# What these define is sent to processes that do not import them. Jobs may run side by side in threads, so it stays so.
+for _module in (task, scripts, loaded, process, ends, threads, chance, _zygote):
     cloudpickle.register_pickle_by_value(_module)
 
 
@@ -60,11 +56,7 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         self._chance.settle()
         super().__init__(**kwargs)
         self._mrjob_cls = mrjob_cls
-        # What the inline runner's tasks note.
-        self._error_while_reading_from: str | None = None
-        # Those that there are as tasks begin.
-        self._files: list[Any] = []
-        self._pools: list[Any] = []
+        self._file = self._of_program()
 
     def _run_streaming_step(self, step: dict[str, Any], step_num: int) -> None:
         if not self._is_for_engine(step, step_num):
@@ -123,11 +115,9 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         self, step: dict[str, Any], step_num: int, cut: list[Piece]
     ) -> tg.Result:
         """Return the lines of all map tasks by their keys, and the counters."""
-        assert self._mrjob_cls is not None
-        kind = self._mrjob_cls
         usual = self._usual_environment(step_num)
         map_task = MapTask(
-            (os.path.abspath(kind.mr_job_script()), kind.__module__, kind.__qualname__),
+            JobFile(self._where(), usual),
             {
                 task_type: self._args_for_task(step_num, task_type)
                 for task_type in ("mapper", "combiner")
@@ -135,7 +125,6 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
             },
             step_num,
             bool(self._sort_values),
-            usual,
         )
         parts = [
             self._part(step_num, number, piece, usual)
@@ -145,7 +134,7 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         source = Source({"kind": "parts", "parts": parts}, "whole", None, plain=True)
         pairs = source.map_split(map_task)
         assert pairs.program is not None
-        pairs.program["end_worker"] = map_task.end_worker
+        pairs.program["end_worker"] = map_task.file.end
         try:
             workers = self._opts.get("num_cores")
             return pairs.collect().run(workers=workers, progress=False)
@@ -157,6 +146,16 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
                 if not note.startswith("in batch ")
             ]
             raise
+
+    def _where(self) -> tuple[str, str, str]:
+        """Return where the job's class is."""
+        kind = self._mrjob_cls or MRJob
+        path = os.path.abspath(kind.mr_job_script() or "")
+        return path, kind.__module__, kind.__qualname__
+
+    def _of_program(self) -> JobFile:
+        """Return the job's file as the program has loaded it."""
+        return JobFile(self._where(), {}, self._mrjob_cls, self._chance)
 
     def _part(
         self, step_num: int, number: int, piece: Piece, usual: dict[str, str]
@@ -191,66 +190,52 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
     def _invoke_task_func(
         self, task_type: str, step_num: int, task_num: int
     ) -> Callable[..., Any]:
-        """Run tasks that are Python's in a fork of this process, instead of starting an interpreter each. Only an interpreter
-        loads the job's file with the variables that the job gives its tasks.
-        """
+        """Run tasks that are Python's in a fork, instead of starting an interpreter each."""
         step = self._get_step(step_num)
         if (
             self._mrjob_cls is None
             or self._has_setup()
-            or self._cmdenv()
             or not _is_script(step[task_type])
         ):
             return super()._invoke_task_func(task_type, step_num, task_num)  # type: ignore[no-any-return]
-        run = InlineMRJobRunner._invoke_task_func(self, task_type, step_num, task_num)
-
-        def invoke(
-            stdin: BinaryIO,
-            stdout: BinaryIO,
-            stderr: BinaryIO,
-            wd: str,
-            env: dict[str, str],
-        ) -> None:
-            with standard({0: stdin, 1: stdout, 2: stderr}, self._files):
-                self._chance.begin()
-                renew(self._pools)
-                # So it is also for what the task does at its end.
-                os.environ.update(env)
-                os.chdir(wd)
-                try:
-                    with finished():
-                        # mrjob takes bytes from standard input.
-                        run(sys.stdin.buffer, sys.stdout, sys.stderr, wd, env)
-                except BaseException as error:
-                    # mrjob looks for the cause where the task writes its errors.
-                    sys.exit(reported(error))
-
-        if task_type == "mapper" and "combiner" in step:
+        is_mapper = task_type == "mapper"
+        return ScriptTask(
+            self._file,
+            self._args_for_task(step_num, task_type),
+            is_mapper and step_num == 0 and self._uses_input_manifest(),
             # Otherwise the combiner would run in the mapper's process.
-            return partial(_run_alone, invoke)
-        return invoke
+            is_mapper and "combiner" in step,
+        )
 
     def _run_multiple(
         self, funcs: Iterable[Callable[[], None]], num_processes: int | None = None
     ) -> None:
-        """Run tasks side by side, in forks of this process. The first that fails, in their order, ends the job."""
-        left = list(funcs)
+        """Run tasks side by side, in forks. The first that fails, in their order, ends the job."""
+        self._file = self._of_program()
+        tasks = list(funcs)
         most = num_processes or self._num_cores()
-        self._files, self._pools = settled(), pools()
-        while left:
-            these, left = left[:most], left[most:]
-            for one, code in zip(these, _ended(these), strict=True):
-                if code:
-                    raise self._failure(one, ending(code))
+        parts = [part for one in tasks for part in _parts(one)]
+        scripts = [part for part in parts if isinstance(part.args[0], ScriptTask)]
+        if scripts and self._gives_variables(scripts[0].args[2]):
+            variables = [set(part.args[-1].items()) for part in scripts]
+            self._file.environment = dict(set.intersection(*variables))
+            codes = ended_anew(self._file, tasks, most)
+        else:
+            self._file.settle()
+            codes = ended(tasks, most)
+        for one, code in zip(tasks, codes, strict=False):
+            if code:
+                raise self._failure(one, ending(code))
+
+    def _gives_variables(self, step_num: int) -> bool:
+        """Whether the job gives the tasks of a step variables that its program has not."""
+        jobconf = self._get_step(step_num).get("jobconf")
+        has_any = self._cmdenv() or self._opts["jobconf"] or jobconf
+        return bool(has_any and self._mrjob_cls and self._mrjob_cls.mr_job_script())
 
     def _failure(self, task: Callable[[], None], how: str) -> StepFailedException:
         """Return what says which task has failed: a mapper and its combiner are one piece of work."""
-        parts = [task, *getattr(task, "args", ())]
-        places = [
-            part.args[1:4]
-            for part in parts
-            if isinstance(part, partial) and part.func is _run_task
-        ]
+        places = [part.args[1:4] for part in _parts(task)]
         begun = [one for one in places if os.path.exists(self._task_stderr_path(*one))]
         if not begun:
             return StepFailedException(f"a task {how}")
@@ -264,39 +249,12 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         )
 
 
-def _ended(tasks: list[Callable[[], None]]) -> list[int]:
-    """Run tasks in a fork each, and return their exit codes. None of the forks is left when an exception ends this."""
-    children: list[int] = []
-    codes: list[int] = []
-    with grouped() as group:
-        try:
-            for one in tasks:
-                children.append(forked(partial(_run_quietly, one), group))
-            for child in children:
-                codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-        finally:
-            for child in children[len(codes) :]:
-                # One whose code was not noted any more has ended.
-                with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                    os.kill(child, signal.SIGKILL)
-                    os.waitpid(child, 0)
-    return codes
-
-
-def _run_quietly(task: Callable[[], None]) -> None:
-    """Run a task. If it is a command that fails, say so in a line."""
-    try:
-        task()
-    except StepFailedException as error:
-        sys.exit(error.reason)
-
-
-def _run_alone(task: Callable[..., None], *args: Any) -> None:
-    """Run a task in a fork, and end this process if it fails."""
-    (code,) = _ended([partial(task, *args)])
-    if code:
-        # A signal, as a shell gives it.
-        sys.exit(code if code > 0 else 128 - code)
+def _parts(task: Callable[[], None]) -> list[partial[None]]:
+    """Return the calls of a piece of work: one, or that of a mapper and that of its combiner."""
+    parts = [task, *getattr(task, "args", ())]
+    return [
+        part for part in parts if isinstance(part, partial) and part.func is _run_task
+    ]
 
 
 def _is_script(task: dict[str, Any]) -> bool:

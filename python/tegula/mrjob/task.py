@@ -5,27 +5,18 @@ It is sent to them by value, so it must import nothing of this package but by va
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import importlib
-import importlib.util
 import marshal
 import os
 import pickle
-import signal
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import starmap
-from types import ModuleType
 from typing import Any
 
-from tegula.mrjob.chance import Chance
-from tegula.mrjob.ends import flush_logs, handlers, own
-from tegula.mrjob.process import grouped, ran, settled, standard
-from tegula.mrjob.threads import pools, renew, warn_of_others
+from tegula.mrjob.loaded import JobFile
+from tegula.mrjob.process import grouped, ran
 
 PAIR = b"k"
 COUNTER = b"c"
@@ -38,33 +29,26 @@ class MapTask:
     """Maps pieces of input by one step of a job.
 
     A piece is a task, as of mrjob's runner `local`: it has a process, a working folder and an environment of its own. The
-    combiner gets the pairs of a piece, and has all that of its own, too. `environment` is what all have alike, also as the
-    job's file is loaded.
+    combiner gets the pairs of a piece, and has all that of its own, too.
     """
 
     def __init__(
         self,
-        where: tuple[str, str, str],
+        file: JobFile,
         args: dict[str, list[str]],
         step: int,
         sorts_values: bool,
-        environment: dict[str, str],
     ) -> None:
-        self.where = where
+        self.file = file
         self.args = args
         self.step = step
         self.sorts_values = sorts_values
-        self.environment = environment
-        self.kind: Any = None
-        self.chance: Chance | None = None
-        self.files: list[Any] = []
-        self.pools: list[Any] = []
 
     def __call__(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the keys and values that go on to the reducers, and the counters."""
         file, content, start, length, own = pickle.loads(data)
-        if self.kind is None:
-            self._begin()
+        if self.file.kind is None:
+            self.file.load()
         stderr: list[bytes] = []
 
         def alone(
@@ -73,7 +57,7 @@ class MapTask:
             """Call a function in a process of its own; return its answer and what was printed there."""
             folder, environment = own[kind]
             task = partial(self._task, folder, environment, function, *args)
-            done = ran(task, group, os.path.dirname(folder), self.files)
+            done = ran(task, group, os.path.dirname(folder), self.file.files)
             stderr.append(done.stderr)
             if done.failure is not None:
                 raise done.failure
@@ -105,22 +89,14 @@ class MapTask:
         *args: Any,
     ) -> bytes:
         """Call a function in the folder and the environment of a task."""
-        os.environ.update(environment)
-        os.chdir(folder)
-        sys.path.insert(0, folder)
-        assert self.chance is not None
-        self.chance.begin()
-        renew(self.pools)
-        # A worker leaves it to its program to end it. What a task starts would ignore the signal, too.
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.file.begin_task(folder, environment)
         return marshal.dumps(function(*args))
 
     def _mapped(
         self, content: str, start: int, length: int
     ) -> dict[str, list[Any]] | list[bytes]:
         """Return what the mapper makes of a piece."""
-        job = self.kind(self.args["mapper"])
+        job = self.file.kind(self.args["mapper"])
         read, write = job.pick_protocols(self.step, "mapper")
         lines = lines_at(content, start, length)
         pairs = to_exit(job.map_pairs(map(read, lines), self.step))
@@ -149,7 +125,7 @@ class MapTask:
     def _combined(self, answer: bytes, more: list[bytes]) -> list[bytes]:
         """Return what the combiner makes of pairs and of `more` lines: it gets them in the order of mrjob's `sort`."""
         gathered: dict[str, list[Any]] | list[bytes] = marshal.loads(answer)
-        job = self.kind(self.args["combiner"])
+        job = self.file.kind(self.args["combiner"])
         read, write_combined = job.pick_protocols(self.step, "combiner")
         _, write = job.pick_protocols(self.step, "mapper")
         if isinstance(gathered, dict) and not more:
@@ -179,57 +155,6 @@ class MapTask:
             yield from combiner(key, iter(values)) or ()
         if step["combiner_final"]:
             yield from step["combiner_final"]() or ()
-
-    def _begin(self) -> None:
-        """Load the job's class, where the program was started."""
-        script, module, name = self.where
-        # Standard output is a file in tasks.
-        with contextlib.suppress(AttributeError):
-            sys.stdout.reconfigure(line_buffering=False)  # type: ignore[union-attr]
-        self.chance = Chance()
-        # The end of this process is the end of what the file makes.
-        own()
-        usual_path = os.environ.get("PYTHONPATH", "")
-        os.environ.update(self.environment)
-        # The variable alone does not change times.
-        time.tzset()
-        # What the file prints, the program itself has printed.
-        with (
-            open(os.devnull, "wb") as null,
-            standard({1: null}),
-            no_runs(),
-            self.chance.watched(),
-        ):
-            if module == "__main__":
-                sys.path.insert(0, os.path.dirname(script))
-            # An interpreter that is started has them behind the folder of its program.
-            sys.path[1:1] = added(usual_path, os.environ.get("PYTHONPATH", ""))
-            if module == "__main__":
-                loaded = loaded_file(script)
-            else:
-                loaded = importlib.import_module(module)
-            flush_logs(handlers())
-        self.chance.settle()
-        self.kind = getattr(loaded, name)
-        self.files, self.pools = settled(), pools()
-        warn_of_others(self.pools)
-
-    def end_worker(self) -> None:
-        """Do what is to be done at the end of a process that has loaded the file, as to remove temporary folders."""
-        if self.chance is None:
-            return
-        with open(os.devnull, "wb") as null, standard({1: null}):
-            atexit._run_exitfuncs()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "kind": None, "chance": None}
-
-
-def added(usual: str, path: str) -> list[str]:
-    """Return the folders that a path of modules has and the usual one has not."""
-    before = usual.split(os.pathsep)
-    folders = [one for one in path.split(os.pathsep) if one and one not in before]
-    return [os.path.abspath(folder) for folder in folders]
 
 
 def lines_at(path: str, start: int, length: int) -> list[bytes]:
@@ -291,37 +216,3 @@ def to_exit(pairs: Iterable[Any]) -> Iterator[Any]:
     except SystemExit as ended:
         if ended.code:
             raise
-
-
-@contextlib.contextmanager
-def no_runs() -> Iterator[None]:
-    """Let no job run: a file may run its job without asking whether it is the program."""
-    from mrjob.job import MRJob
-
-    usual = {name: vars(MRJob)[name] for name in ("run", "run_job", "make_runner")}
-
-    def refuse(job: Any) -> Any:
-        raise RuntimeError(
-            f"{type(job).__name__}: a runner is made where the file is imported: put that below "
-            'if __name__ == "__main__":'
-        )
-
-    try:
-        MRJob.run = classmethod(lambda kind: None)
-        MRJob.run_job = lambda job: None
-        MRJob.make_runner = refuse
-        yield
-    finally:
-        for name, method in usual.items():
-            setattr(MRJob, name, method)
-
-
-def loaded_file(script: str) -> ModuleType:
-    """Load the file that is the program as a module."""
-    spec = importlib.util.spec_from_file_location("job_of_mrjob", script)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{script} is no file of Python")
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = loaded
-    spec.loader.exec_module(loaded)
-    return loaded
