@@ -151,6 +151,30 @@ if __name__ == "__main__":
     Pools.run()
 """
 
+WORKING = """
+import time
+from concurrent.futures import ThreadPoolExecutor
+from mrjob.job import MRJob
+
+def table():
+    time.sleep(0.5)
+    return {"a": 1}
+
+pool = ThreadPoolExecutor(1)
+loaded = pool.submit(table)
+later = pool.submit(len, "bb")
+
+class Working(MRJob):
+    def mapper(self, _, line):
+        yield line, loaded.result()["a"]
+
+    def reducer(self, key, values):
+        yield key, [sum(values), later.result(), pool.submit(len, key).result()]
+
+if __name__ == "__main__":
+    Working.run()
+"""
+
 THREADS = """
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 """
@@ -496,6 +520,28 @@ def test_pools_of_the_file_have_threads_in_tasks(
     (tmp_path / "text.txt").write_text("a\nb\n")
     said = check(tmp_path, "job.py", "text.txt", runner="local")
     assert ("starts threads, which tasks do not have" in said) == has_threads
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("options", [[], ["--cmdenv", "A=1"]])
+def test_tasks_begin_when_pools_of_the_file_have_done_their_work(
+    options: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "job.py").write_text(WORKING)
+    (tmp_path / "text.txt").write_text("a\n")
+    said = check(tmp_path, "job.py", *options, "text.txt", runner="local")
+    assert "still at work" not in said
+
+
+@pytest.mark.once
+def test_work_of_a_pool_that_goes_on_is_told_of(tmp_path: Path) -> None:
+    job = WORDS.replace("class", "pool.submit(time.sleep, 7)\n\nclass", 1)
+    head = "import time\nfrom concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor()\n"
+    (tmp_path / "job.py").write_text(head + job)
+    (tmp_path / "text.txt").write_text("a\n")
+    done = run(tmp_path, "-m", "tegula.mrjob", "job.py", "text.txt")
+    assert done.stdout == '"a"\t1\n', done.stderr
+    assert "a pool of the job's file is still at work" in done.stderr
 
 
 @pytest.mark.once

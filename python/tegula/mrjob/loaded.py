@@ -20,7 +20,7 @@ from typing import Any
 from tegula.mrjob.chance import Chance
 from tegula.mrjob.ends import flush_logs, handlers, own
 from tegula.mrjob.process import settled, standard
-from tegula.mrjob.threads import pools, renew, warn_of_others
+from tegula.mrjob.threads import await_work, pools, renew, warn_of_others
 
 
 class JobFile:
@@ -83,7 +83,9 @@ class JobFile:
 
     def settle(self) -> None:
         """Prepare for forks, which find open files and pools of threads as they are now."""
-        self.files, self._pools = settled(), pools()
+        self._pools = pools()
+        await_work(self._pools)
+        self.files = settled()
 
     def begin_task(self, folder: str, environment: dict[str, str]) -> None:
         """Give a task its folder, its variables and all that a process has of its own, in its fork."""

@@ -8,7 +8,12 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import time
+from concurrent.futures import wait
 from typing import Any
+
+# Seconds that the work of pools may take after the file is loaded.
+WORK_S_MOST = 5.0
 
 
 def pools() -> list[Any]:
@@ -19,6 +24,31 @@ def pools() -> list[Any]:
     kind = module.ThreadPoolExecutor
     found = [one for one in gc.get_objects() if issubclass(type(one), kind)]
     return [pool for pool in found if pool._threads]
+
+
+def await_work(found: list[Any]) -> None:
+    """Wait for the work of pools, which forks would wait for for ever, and say so if it goes on. There is none to wait for in
+    a thread of a pool, which runs the job itself.
+    """
+    if any(threading.current_thread() in pool._threads for pool in found):
+        return
+    until = time.monotonic() + WORK_S_MOST
+    while found and (futures := at_work()):
+        if time.monotonic() > until:
+            sys.stderr.write(
+                "tegula.mrjob: a pool of the job's file is still at work, which tasks do not have: wait for it as the file is "
+                "loaded, or begin it in mapper_init\n"
+            )
+            return
+        wait(futures, max(until - time.monotonic(), 0))
+        # What is called as a future is done may go on.
+        time.sleep(0.001)
+
+
+def at_work() -> list[Any]:
+    """Return the futures of what pools do and are to do, which hold nothing of it once it is done."""
+    kind = sys.modules["concurrent.futures.thread"]._WorkItem
+    return [one.future for one in gc.get_objects() if issubclass(type(one), kind)]
 
 
 def renew(found: list[Any]) -> None:
