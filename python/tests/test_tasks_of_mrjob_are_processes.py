@@ -408,6 +408,17 @@ def test_exceptions_that_end_programs_have_a_place(error: str, tmp_path: Path) -
 
 
 @pytest.mark.once
+def test_a_mapper_that_exits_with_a_text_is_named_with_it(tmp_path: Path) -> None:
+    job = WORDS.replace("self.lines += 1", 'raise SystemExit("no such table")')
+    (tmp_path / "job.py").write_text(job)
+    (tmp_path / "text.txt").write_text("a\n")
+    done = run(tmp_path, "-m", "tegula.mrjob", "job.py", "text.txt")
+    assert done.returncode == 1
+    told = "a task exited with code 1: no such table\nin a map task of text.txt"
+    assert told in done.stderr
+
+
+@pytest.mark.once
 def test_an_exception_that_only_the_task_knows_keeps_its_cause(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(RAISES)
     (tmp_path / "lib").mkdir()

@@ -164,7 +164,9 @@ def whole(file: BinaryIO) -> bytes:
 def packed(error: BaseException) -> bytes:
     """Pack an exception with its traceback."""
     if isinstance(error, SystemExit):
-        error = RuntimeError(f"a task exited with code {error.code}")
+        # A text is shown, and stands for the code 1.
+        code = error.code if isinstance(error.code, int) else f"1: {error.code}"
+        error = RuntimeError(f"a task exited with code {code}")
     text = "".join(traceback.format_exception(error))
     try:
         whole_error = pickle.dumps(error)
