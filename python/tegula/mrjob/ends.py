@@ -65,7 +65,9 @@ def end_logs(found: list[Any]) -> None:
 
 
 def flush_logs(found: list[Any]) -> None:
-    """Write the records that handlers of logging hold, of which its end knows the kinds."""
+    """Write the records that handlers of logging hold, of which its end knows the kinds. Those that a handler writes only as it
+    is closed are its maker's.
+    """
     there = [handler for one in found if (handler := one()) is not None]
     kept: list[Any] = [partial(Unclosed, handler) for handler in there]
     # What cannot be written is for its own program to learn.
