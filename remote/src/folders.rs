@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use tegula::StorageError;
 use tegula_machine::storage::{Disk, Folders, Storage, StoredFile};
 use tegula_machine::sync::Mutex;
-use tokio::time::timeout;
+use tokio::time::{timeout, timeout_at};
 
 /// Numbers of files that a run passes over at most. Two runs with a million files each meet in one of 500,000 cases, and
 /// there are enough numbers for 16 million runs.
@@ -35,6 +35,8 @@ pub(crate) struct Connection<S> {
     pub(crate) store: Arc<S>,
     pub(crate) address: Address,
     pub(crate) patience: Patience,
+    /// The end of all requests; none unless [limited](Connection::within_time).
+    pub(crate) until: Option<Instant>,
     /// The time after which a run that is not heard of has lost its state.
     pub(crate) lease: Duration,
     /// Where the bytes are that are not uploaded yet, or were fetched.
@@ -42,12 +44,14 @@ pub(crate) struct Connection<S> {
 }
 
 impl<S: Store + 'static> Connection<S> {
-    /// Returns the same connection with another limit on the time of a request.
+    /// Returns the same connection for requests that have `time` from now on, all of them and their tries together.
     pub(crate) fn within_time(&self, time: Duration) -> Connection<S> {
         Connection {
             store: Arc::clone(&self.store),
             address: self.address.clone(),
-            patience: Patience { time, ..self.patience },
+            // A user who waits less long for a request does so here, too.
+            patience: Patience { time: self.patience.time.min(time), ..self.patience },
+            until: Some(Instant::now() + time),
             lease: self.lease,
             scratch: Arc::clone(&self.scratch),
         }
@@ -71,7 +75,9 @@ impl<S: Store + 'static> Connection<S> {
         request: impl Future<Output = T>,
     ) -> Result<T, StorageError> {
         let fault = |cause| StorageError::Access { action, path: self.address.url(path), cause };
-        block_on(request).map_err(fault)
+        let Some(until) = self.until else { return block_on(request).map_err(fault) };
+        let answer = block_on(async { timeout_at(until.into(), request).await }).map_err(fault)?;
+        answer.map_err(|_| fault(io::Error::other("no time is left for an answer")))
     }
 
     pub(crate) fn file(&self, path: &str) -> Result<Option<Entry>, StorageError> {
@@ -173,22 +179,16 @@ impl<S: Store + 'static> Connection<S> {
         put
     }
 
-    /// Uploads a small file by one try that takes `time` at most.
-    pub(crate) fn put_within(
-        &self,
-        time: Duration,
-        path: &str,
-        bytes: &[u8],
-    ) -> Result<(), StorageError> {
+    /// Uploads a small file by one try.
+    pub(crate) fn put_once(&self, path: &str, bytes: &[u8]) -> Result<(), StorageError> {
         const ACTION: &str = "be uploaded";
-        let (content, patience) = (Content::Bytes(bytes), Patience { tries: 1, time });
+        let (content, patience) = (Content::Bytes(bytes), Patience { tries: 1, ..self.patience });
         let put = async {
-            let sent = self.store.send(path, content, patience).await?;
-            self.store.publish(path, content, &sent).await
+            let send = async || self.store.send(path, content, patience).await;
+            let sent = retry(patience, send).await?;
+            retry(patience, async || self.store.publish(path, content, &sent).await).await
         };
-        let put = async { timeout(time, put).await };
-        let put =
-            self.wait(ACTION, path, put)?.unwrap_or_else(|_| Err(Fault::lost(no_answer(time))));
+        let put = self.wait(ACTION, path, put)?;
         put.map_err(|fault| fault.of_storing(ACTION, &self.address.url(path)))
     }
 

@@ -57,9 +57,6 @@ pub(crate) struct Lease<S: Store + 'static> {
 #[derive(Debug)]
 struct Held<S> {
     connection: Arc<Connection<S>>,
-    /// For what a renewal asks: half of the lease's time for a request, a quarter for a page of a list. So one without an answer
-    /// leaves time for another.
-    renewing: Connection<S>,
     folder: String,
     /// Locked while the file is read or written.
     number: Mutex<u64>,
@@ -87,7 +84,6 @@ impl<S: Store + 'static> Lease<S> {
         let (run, owner) = owner();
         let held = Held {
             connection: Arc::clone(connection),
-            renewing: connection.within_time(connection.lease / RENEWALS * 2),
             folder: folder.to_owned(),
             number: Mutex::new(number),
             written: Mutex::new(Instant::now()),
@@ -207,17 +203,18 @@ impl<S: Store + 'static> Held<S> {
     /// Renews the lease by one try. Returns `false` if another run has the state.
     fn renew(&self) -> Result<bool, StorageError> {
         let mut number = self.number.lock();
-        if !self.has_newest(&self.renewing, &mut number)? {
+        let time = self.connection.lease / RENEWALS;
+        // So a look-up without an answer leaves time for another.
+        if !self.has_newest(&self.connection.within_time(2 * time), &mut number)? {
             return Ok(false);
         }
         let (began, left) = (Instant::now(), self.left());
-        let time = self.connection.lease / RENEWALS;
         if left <= time {
             return self.take_next(&mut number);
         }
         let content = self.content();
         // There is time for another try then.
-        self.connection.put_within(time, &self.path(*number), content.as_bytes())?;
+        self.connection.within_time(time).put_once(&self.path(*number), content.as_bytes())?;
         *self.written.lock() = began;
         Ok(true)
     }

@@ -121,7 +121,7 @@ impl Settings {
     ) -> Result<Arc<dyn Folders>, Fault> {
         let lease = Duration::from_secs(self.number(LEASE, 20)?.into());
         let (store, scratch) = (Arc::new(store), Arc::new(Disk::new(scratch)));
-        let connection = Connection { store, address, patience, lease, scratch };
+        let connection = Connection { store, address, patience, until: None, lease, scratch };
         Ok(Arc::new(RemoteFolders::new(connection)))
     }
 

@@ -110,6 +110,54 @@ fn a_lease_outlives_a_renewal_that_hangs() {
     }
 }
 
+/// Tries of a look-up have its time together: the second one must not begin it anew.
+#[test]
+fn a_lease_outlives_a_look_up_that_is_tried_again() {
+    let (server, settings) = server();
+    let settings =
+        settings.with("TEGULA_STATE_LEASE_SECONDS", "4").with("TEGULA_REMOTE_TRIES", "8");
+    let storage = folders(&settings, URL).make("words").unwrap();
+    let lock = storage.lock("lock").unwrap().unwrap();
+    let refusals = server.refusals();
+    server.before("HEAD /bucket/states/words/lease-1 ", move || {
+        thread::sleep(Duration::from_millis(1800));
+        refusals.refuse_next(1, 503, None);
+    });
+    server.before("HEAD /bucket/states/words/lease-1 ", || thread::sleep(Duration::from_secs(8)));
+    let direct = settings.clone().with("AWS_ENDPOINT_URL", server.direct_endpoint());
+    let other = folders(&direct, URL).folder("words").lock("lock").unwrap();
+    assert!(other.is_none());
+    storage.create("new").unwrap().sync().unwrap();
+    drop(lock);
+}
+
+/// A long lease has a renewal wait no longer for an answer than the user does: changes and the end of the run wait for it.
+#[test]
+fn a_renewal_that_hangs_is_waited_for_as_any_request() {
+    let hangs = |request: &str| {
+        let (server, settings) = server();
+        let settings =
+            settings.with("TEGULA_STATE_LEASE_SECONDS", "20").with("TEGULA_REMOTE_SECONDS", "1");
+        let storage = folders(&settings, URL).make("words").unwrap();
+        let lock = storage.lock("lock").unwrap().unwrap();
+        let (hang, hangs) = std::sync::mpsc::channel();
+        server.before(request, move || {
+            hang.send(()).unwrap();
+            thread::sleep(Duration::from_secs(20));
+        });
+        hangs.recv().unwrap();
+        let began = Instant::now();
+        storage.create("new").unwrap().sync().unwrap();
+        drop(lock);
+        assert!(began.elapsed() < Duration::from_secs(4), "{request}: {:?}", began.elapsed());
+    };
+    thread::scope(|scope| {
+        for request in ["GET /bucket?", "HEAD /bucket/states/words/lease-1 ", "PUT /bucket/"] {
+            scope.spawn(move || hangs(request));
+        }
+    });
+}
+
 /// The time of a lease is its run's: one that looks for a shorter time does not take it for dead.
 #[test]
 fn a_lease_has_its_own_time() {
