@@ -92,7 +92,8 @@ pub struct Options {
     /// The flag by which the run can be stopped.
     pub cancel: Cancel,
     /// A flag that the run raises when it fails, for a map that waits for other processes: the run ends with its error when
-    /// all maps have returned. One that returns [`Error::Cancelled`] then changes nothing of that error. Default: none.
+    /// all maps have returned. One that returns [`Error::Cancelled`] then changes nothing of that error; where it had yet to
+    /// find a bad record, a fault later in the input is told of. Default: none.
     pub failed: Option<Cancel>,
 }
 

@@ -65,6 +65,12 @@ impl Failure {
         self.raised.load(Ordering::Relaxed) || self.cancel.is_cancelled()
     }
 
+    /// As [`stops`](Failure::stops), of steps before number `at`: while nothing before it has failed, these may still do so.
+    pub fn stops_before(&self, at: u64) -> bool {
+        let is_later = || self.first.lock().as_ref().is_some_and(|(first, _)| *first >= at);
+        self.stops() && (self.cancel.is_cancelled() || !is_later())
+    }
+
     /// Returns the number of the step in which a record was refused, if the run stops because of it; steps
     /// before it may still refuse an earlier record. 0 if the run stops for any other reason.
     pub fn refused_at(&self) -> u64 {

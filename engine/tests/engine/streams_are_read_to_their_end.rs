@@ -2,6 +2,7 @@
 //! an end without a newline; between files, in their place.
 
 use crate::jobs::Words;
+use crate::packing::Packing;
 use crate::reference;
 use crate::support::{
     cases, count_line, count_lines, engine, engines, error_saying, file_in, folder_of,
@@ -175,5 +176,34 @@ fn an_error_of_the_map_names_the_place_in_the_stream() {
         writer.join().unwrap();
         let says = ["pipe, byte 200000: a bad word"];
         error_saying(&engine, result, &says);
+    });
+}
+
+/// Blocks that wait when the reader finds a fault are earlier in the stream.
+#[test]
+fn an_error_of_the_map_comes_before_a_fault_after_it() {
+    within(60, || {
+        let engine = engine(2);
+        let folder = tempfile::tempdir().unwrap();
+        // Blocks have 256 KiB, or 320 with what is allotted at a time: the bad word is in the third, the fault after the next
+        // border. The reader comes to it while two workers map the first two blocks.
+        let text = ["good ".repeat(143_000), "bad ".to_owned(), "good ".repeat(61_000)].concat();
+        let packed = Packing::Gzip.pack(text.as_bytes());
+        let job = crate::jobs::mapping(|split, _| {
+            thread::sleep(Duration::from_millis(20));
+            match split.fields().find(|word| *word == b"bad") {
+                Some(word) => split.bad(word, "a bad word"),
+                None => Ok(()),
+            }
+        });
+        for _ in 0..20 {
+            let written = packed[..packed.len() - 4].to_vec();
+            let (input, writer) =
+                pipe_written_by(&folder, move |mut pipe| pipe.write_all(&written).unwrap());
+            let options = Options { split_bytes: Some(256 << 10), ..Options::default() };
+            let result = engine.job(&job).options(&options).run(input);
+            writer.join().unwrap();
+            error_saying(&engine, result, &["pipe, byte 715000: a bad word"]);
+        }
     });
 }

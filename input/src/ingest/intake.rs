@@ -30,6 +30,9 @@ pub struct Taken {
     pub ahead: AheadTotals,
 }
 
+/// The step of reading a stream is the last one: all blocks come before its fault.
+const STREAM_END: u64 = u64::MAX;
+
 /// A part of the plan on its way to the workers.
 pub struct Intake<'p> {
     means: Means<'p>,
@@ -100,8 +103,7 @@ impl<'p> Intake<'p> {
                     |part: &Part| matches!(part, Part::Stream(one) if std::ptr::eq(one, *stream));
                 let part = plan.parts.iter().position(is_this).unwrap_or_default();
                 let read = || read_stream(stream, plan, part, queue);
-                // As the last step, because all blocks that workers have come before the fault.
-                let _ = self.means.failure.attempt(u64::MAX, STAGE, read);
+                let _ = self.means.failure.attempt(STREAM_END, STAGE, read);
                 Ok(AheadTotals::default())
             }
         }
@@ -112,9 +114,11 @@ impl<'p> Intake<'p> {
         let (stops, began) = (self.means.failure.stops(), Instant::now());
         let next = match &self.way {
             // A failed worker may have been ahead of others. Taken units are mapped in any case, and so are
-            // units before the refused record, so that the first error of the input is reported.
+            // units before the refused record, so that the first error of the input is reported. The reader of a stream may
+            // have been ahead of all workers.
             Way::Ranged(feed) if stops => feed.next_before(),
-            _ if stops => Next::End,
+            Way::Stream(_, queue) if stops => queue.next_before(STREAM_END),
+            Way::Packed(_) if stops => Next::End,
             Way::Ranged(feed) => feed.next(worker),
             Way::Packed(supply) => supply.next(STAGE),
             Way::Stream(_, queue) => queue.next(),

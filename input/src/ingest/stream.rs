@@ -78,6 +78,11 @@ impl<'p> StreamQueue<'p> {
         }
     }
 
+    /// As `next`, when the run stops: returns the blocks that were read, unless a step before number `step` has failed.
+    pub(super) fn next_before(&self, step: u64) -> Next {
+        if self.failure.stops_before(step) { Next::End } else { self.next() }
+    }
+
     /// Gives the buffer of a block that is mapped back.
     pub(super) fn give_back(&self, unit: Unit) {
         self.state.lock().free.push(unit.buffer);
