@@ -460,6 +460,32 @@ def test_modules_of_py_files_are_found(tmp_path: Path) -> None:
     check(tmp_path, *job, runner="local")
 
 
+HELPED = """
+from mrjob.job import MRJob
+
+class Helped(MRJob):
+    def mapper(self, _, line):
+        yield line, 1
+
+    def reducer(self, line, counts):
+        import helper
+        yield helper.NAME, sum(counts)
+
+if __name__ == "__main__":
+    Helped.run()
+"""
+
+
+@pytest.mark.once
+def test_files_are_found_below_a_folder_that_is_relative(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(HELPED)
+    (tmp_path / "text.txt").write_text("a\n")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "helper.py").write_text("NAME = 'helped'\n")
+    job = ["job.py", "--local-tmp-dir", "tmp", "--file", "lib/helper.py", "text.txt"]
+    check(tmp_path, *job, runner="local")
+
+
 @pytest.mark.once
 def test_what_has_no_size_is_read(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(FINAL)

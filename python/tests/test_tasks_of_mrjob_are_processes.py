@@ -466,7 +466,7 @@ def test_work_of_a_pool_that_goes_on_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("a\n")
     done = run(tmp_path, "-m", "tegula.mrjob", "job.py", "text.txt")
     assert done.stdout == '"a"\t1\n', done.stderr
-    assert "a pool of the job's file is still at work" in done.stderr
+    assert "a pool of threads is still at work" in done.stderr
 
 
 @pytest.mark.once

@@ -93,3 +93,33 @@ def test_a_reducer_that_fails_is_named_with_what_it_said(
     assert "native library: bad block 7\n" in done.stderr
     assert ("no such table\n" in done.stderr) == ("table" in how)
     assert done.stderr.endswith(f"Step 1 of 1 failed: reducer 0 {ended}\n")
+
+
+LEAVES = """
+import sys, tempfile
+from mrjob.job import MRJob
+
+MADE = tempfile.TemporaryDirectory(prefix="made-")
+
+class Leaves(MRJob):
+    def mapper(self, _, line):
+        yield line, 1
+
+Leaves.run()
+sys.exit(0)
+"""
+
+
+@pytest.mark.once
+def test_a_file_that_ends_the_program_as_it_is_loaded_is_named(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(LEAVES)
+    (tmp_path / "text.txt").write_text("a\n")
+    (tmp_path / "tmp").mkdir()
+    done = run(
+        tmp_path,
+        *["-m", "tegula.mrjob", "job.py", "text.txt", "--cmdenv", "A=1"],
+        TMPDIR=str(tmp_path / "tmp"),
+    )
+    assert done.returncode == 1
+    assert "job.py: the program ends as the job's file is loaded" in done.stderr
+    assert not [*(tmp_path / "tmp").glob("made-*")]

@@ -46,6 +46,7 @@ class JobFile:
         # Those that there are as tasks begin.
         self.files: list[Any] = []
         self._pools: list[Any] = []
+        self._has_waited = False
 
     def load(self) -> None:
         """Load the class, where the program was started."""
@@ -71,10 +72,16 @@ class JobFile:
                 sys.path.insert(0, os.path.dirname(script))
             # An interpreter that is started has them behind the folder of its program.
             sys.path[1:1] = added(usual_path, os.environ.get("PYTHONPATH", ""))
-            if module == "__main__":
-                loaded = loaded_file(script)
-            else:
-                loaded = importlib.import_module(module)
+            try:
+                if module == "__main__":
+                    loaded = loaded_file(script)
+                else:
+                    loaded = importlib.import_module(module)
+            except SystemExit as error:
+                raise RuntimeError(
+                    f"{script}: the program ends as the job's file is loaded: put that below "
+                    'if __name__ == "__main__":'
+                ) from error
             flush_logs(handlers())
         self._chance.settle()
         self.kind = getattr(loaded, name)
@@ -82,16 +89,21 @@ class JobFile:
         warn_of_others(self._pools)
 
     def settle(self) -> None:
-        """Prepare for forks, which find open files and pools of threads as they are now."""
+        """Prepare for forks, which find open files and pools of threads as they are now. What pools do the first time, the
+        file may have begun; later it is the program's.
+        """
         self._pools = pools()
-        await_work(self._pools)
+        if not self._has_waited:
+            await_work(self._pools)
+        self._has_waited = True
         self.files = settled()
 
     def begin_task(self, folder: str, environment: dict[str, str]) -> None:
         """Give a task its folder, its variables and all that a process has of its own, in its fork."""
         os.environ.update(environment)
         os.chdir(folder)
-        sys.path.insert(0, folder)
+        # The folder may be given as one below that where the program was started.
+        sys.path.insert(0, os.getcwd())
         assert self._chance is not None
         self._chance.begin()
         renew(self._pools)
@@ -101,14 +113,14 @@ class JobFile:
 
     def end(self) -> None:
         """Do what is to be done at the end of a process that has loaded the file, as to remove temporary folders."""
-        if self.kind is None:
+        if self._chance is None:
             return
         with open(os.devnull, "wb") as null, standard({1: null}):
             atexit._run_exitfuncs()
 
     def __getstate__(self) -> dict[str, Any]:
         own: dict[str, Any] = {"kind": None, "_chance": None, "files": [], "_pools": []}
-        return {**self.__dict__, **own}
+        return {**self.__dict__, **own, "_has_waited": False}
 
 
 def added(usual: str, path: str) -> list[str]:

@@ -160,11 +160,12 @@ def run_anew(
         os.set_inheritable(to, False)
         file.load()
         os.write(to, marshal.dumps(ended(tasks, most)))
-        file.end()
         code = 0
     except BaseException as error:
         code = reported(error)
     finally:
+        with contextlib.suppress(Exception):
+            file.end()
         flush()
         # Threads that the file has started may go on for ever.
         os._exit(code & 0xFF)

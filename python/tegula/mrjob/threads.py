@@ -36,7 +36,7 @@ def await_work(found: list[Any]) -> None:
     while found and (futures := at_work()):
         if time.monotonic() > until:
             sys.stderr.write(
-                "tegula.mrjob: a pool of the job's file is still at work, which tasks do not have: wait for it as the file is "
+                "tegula.mrjob: a pool of threads is still at work, which tasks do not have: wait for it as the file is "
                 "loaded, or begin it in mapper_init\n"
             )
             return
