@@ -140,7 +140,7 @@ for pool in pools[:2]:
 class Pools(MRJob):
     def mapper(self, _, line):
         yield line, [list(pool.map(len, [line, "bb", "ccc"])) for pool in pools]
-        command = subprocess.Popen(["sleep", "60"])
+        command = subprocess.Popen(["sleep", "1"])
         command.send_signal(signal.SIGINT)
         yield "interrupted", command.wait()
 

@@ -29,6 +29,7 @@ class JobFile:
     Attributes:
         where: the path of the file, the name of its module, and that of the class.
         environment: the variables that all tasks have alike.
+        has_interrupts: whether the program heeds SIGINT, as its tasks do then.
         kind: the class; none before the file is loaded, also where this is sent to another process.
     """
 
@@ -43,6 +44,8 @@ class JobFile:
         self.environment = environment
         self.kind = kind
         self._chance = chance
+        # A program in the background may have been started without.
+        self.has_interrupts = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
         # Those that there are as tasks begin.
         self.files: list[Any] = []
         self._pools: list[Any] = []
@@ -108,7 +111,7 @@ class JobFile:
         self._chance.begin()
         renew(self._pools)
         # A worker leaves it to its program to end it. What a task starts would ignore the signal, too.
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        if self.has_interrupts and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def end(self) -> None:
