@@ -101,7 +101,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
-.PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust test-crates test-stores rust-test-programs test-python test-wheel-once python-environments \
+.PHONY: help run run-nodes run-places build serve-demo wheel wheels check-wheel test-wheel test test-rust test-crates test-stores rust-test-programs test-python test-wheel-once test-wheel-mrjob-once python-environments \
 	test-cuda-kernels test-metrics test-ray test-mrjob test-streaming test-streaming-classes \
 	test-hadoop test-hadoop-compat test-hadoop-more test-hadoop-homes test-places test-page dist-hadoop \
 	lint lint-rust lint-python lint-page lint-hadoop screenshots-page audit audit-rust audit-python audit-hadoop sbom error-paths miri loom tsan jcstress fuzz fuzz-changes fuzz-keep fuzz-hadoop \
@@ -156,7 +156,7 @@ test-wheel: need-cargo $(VENV)/maturin-$(MATURIN) ## Build a wheel for tests on 
 check-wheel: wheel ## Test the wheel to publish on the first CPython (slow); TESTS=arguments
 	@$(MAKE) --no-print-directory TEST_WHEELS=$(WHEELS) $(if $(TESTS),,$(TESTS_ONCE)) test-wheel-on-$(FIRST_PYTHON)
 
-# Maven and pip leave cores idle, and so does the Rust compiler, which compiles the engine's tests on one core for three
+# Maven and pip leave cores idle, and so does the Rust compiler at the end of the engine's tests, which take it three
 # minutes: they run beside each other, after the lints of Rust if these are asked for. The Rust tests wait for them, because
 # some tests measure time. Their output follows that of the Rust tests. The page, and what asks stores, which leaves a core
 # idle for a minute and a half, are tested beside the Python package; of the CPythons, the first or the last in turn
@@ -194,8 +194,8 @@ test-crates: rust-test-programs need-pocl
 test-stores: rust-test-programs need-java $(VENV)/s3-server
 	$(RUN_RUST_TESTS) --test remote
 
-# The engine's tests are one crate, which keeps one core busy for three minutes. They are compiled first, while Maven uses
-# the other core.
+# The engine's tests are one crate, which takes three minutes of one core. They are compiled first, while Maven and pip leave
+# room.
 rust-test-programs: need-cargo
 	cargo test $(RUST_TESTS) --test engine --no-run
 	cargo test $(RUST_TESTS) --no-run
@@ -224,10 +224,11 @@ test-wheel-on-%: installed-on-%
 	@cd python/tests && $(PYTHON_VENVS)/$*/bin/python -m pytest -o cache_dir=$(PYTHON_VENVS)/$*/pytest \
 		$(or $(TESTS),. -m "not once")
 
-# Those of mrjob's jobs are a third of them, so they run beside the others.
+# Tests of mrjob's jobs take as long as all others, so they run beside these.
 TESTS_ONCE := test-wheel-once test-wheel-mrjob-once
-test-wheel-once: ONCE = . --ignore-glob="*_mrjob_*"
-test-wheel-mrjob-once: ONCE = test_*_mrjob_*.py
+MRJOB_TESTS = $(notdir $(wildcard python/tests/test_*mrjob*.py))
+test-wheel-once: ONCE = $(filter-out $(MRJOB_TESTS),$(notdir $(wildcard python/tests/test_*.py)))
+test-wheel-mrjob-once: ONCE = $(MRJOB_TESTS)
 $(TESTS_ONCE): test-wheel%once: installed-on-$(FIRST_PYTHON)
 	@echo "make: $@, $(firstword $(PYTHONS))"
 	@cd python/tests && $(PYTHON_VENVS)/$(FIRST_PYTHON)/bin/python -m pytest \

@@ -44,7 +44,7 @@ class JobFile:
         self.environment = environment
         self.kind = kind
         self._chance = chance
-        # A program in the background may have been started without.
+        # A shell starts programs in the background such that they ignore it.
         self.has_interrupts = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
         # Those that there are as tasks begin.
         self.files: list[Any] = []
@@ -92,8 +92,8 @@ class JobFile:
         warn_of_others(self._pools)
 
     def settle(self) -> None:
-        """Prepare for forks, which find open files and pools of threads as they are now. What pools do the first time, the
-        file may have begun; later it is the program's.
+        """Prepare for forks, which find open files and pools of threads as they are now. Work of pools counts as the file's the
+        first time alone; later it is the program's own.
         """
         self._pools = pools()
         if not self._has_waited:

@@ -102,6 +102,7 @@ def ended(tasks: list[Task], most: int) -> list[int]:
 
 
 def ended_together(tasks: list[Task]) -> list[int]:
+    """Run tasks side by side, in a fork each, and return their exit codes."""
     children: list[int] = []
     codes: list[int] = []
     with grouped() as group:
@@ -158,14 +159,15 @@ def run_anew(
         with open(os.devnull, "rb") as null:
             os.dup2(null.fileno(), 0)
         os.set_inheritable(to, False)
-        file.load()
-        os.write(to, marshal.dumps(ended(tasks, most)))
+        try:
+            file.load()
+            os.write(to, marshal.dumps(ended(tasks, most)))
+        finally:
+            file.end()
         code = 0
     except BaseException as error:
         code = reported(error)
     finally:
-        with contextlib.suppress(Exception):
-            file.end()
         flush()
         # Threads that the file has started may go on for ever.
         os._exit(code & 0xFF)
